@@ -1,0 +1,12 @@
+// Every error class of leaven, one small file each.
+export { ContextOverflowError } from './context_overflow_error.ts'
+export { DeviceError } from './device_error.ts'
+export { DisposedError } from './disposed_error.ts'
+export { EmptyPromptError } from './empty_prompt_error.ts'
+export { GgufError } from './gguf_error.ts'
+export { GrammarError } from './grammar_error.ts'
+export { LeavenError } from './leaven_error.ts'
+export { OutOfMemoryError } from './out_of_memory_error.ts'
+export { ShapeError } from './shape_error.ts'
+export { TemplateError } from './template_error.ts'
+export { UnsupportedModelError } from './unsupported_model_error.ts'
