@@ -1,0 +1,139 @@
+// Checks leaven against golden data of the reference: `bun run golden [PART ...] [options]`.
+//
+//   PART           quant ops archs vocab extra gguf models cases; without one, all that exist
+//   --dir FOLDER   a folder of the layout of ../shared/golden (tests/golden/README.md)
+//   --only NAME    one case, model or vocabulary, or a family of them by its first words
+//   --json         {passed, failed, failures: [{part, name, problem}]} on standard output
+//
+// Exits 1 on any failure, and when nothing was checked: a golden run that finds no data is no proof.
+import { existsSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Report, Run } from './golden/report.ts'
+
+/** The parts and the modules of scripts/golden that check each; a test holds the list complete. */
+export const parts: Record<string, string[]> = {
+  quant: ['quant'],
+  ops: ['ops'],
+  archs: ['archs'],
+  vocab: ['vocab'],
+  extra: ['extra'],
+  gguf: ['gguf'],
+  models: ['models'],
+  cases: [],
+}
+
+interface Failure {
+  part: string
+  name: string
+  problem: string
+}
+
+/** Counts what the parts report; failures are kept, and said as they come. */
+class Tally {
+  passed = 0
+  readonly failures: Failure[] = []
+  readonly say: (line: string) => void
+
+  constructor(say: (line: string) => void) {
+    this.say = say
+  }
+
+  get cases(): number {
+    return this.passed + this.failures.length
+  }
+
+  report(part: string): Report {
+    return {
+      pass: () => {
+        this.passed += 1
+      },
+      fail: (name, problem) => {
+        this.failures.push({ part, name, problem })
+        this.say(`${part}: ${name}: ${problem.replaceAll('\n', ' ')}`)
+      },
+    }
+  }
+}
+
+const readOptions = () => {
+  const { values, positionals } = parseArgs({
+    options: { dir: { type: 'string' }, only: { type: 'string' }, json: { type: 'boolean' } },
+    allowPositionals: true,
+  })
+  const unknown = positionals.filter((name) => !Object.hasOwn(parts, name))
+  if (unknown.length > 0) {
+    throw new Error(`no part ${unknown.join(', ')}; the parts are ${Object.keys(parts).join(' ')}`)
+  }
+  return { ...values, asked: new Set(positionals) }
+}
+
+/** The data that lies beside a checkout, too large to be part of it. */
+const shared = relative(process.cwd(), join(import.meta.dir, '../../shared'))
+
+/** Where a part's data lies; `--dir` itself may be the folder of cases. */
+const folderOf = (part: string, dir: string | undefined): string => {
+  if (part !== 'cases') return join(dir ?? join(shared, 'golden'), part)
+  if (dir === undefined) return join(shared, 'cases')
+  return existsSync(join(dir, 'cases')) ? join(dir, 'cases') : dir
+}
+
+const moduleFile = (name: string): string => join(import.meta.dir, 'golden', `${name}.ts`)
+
+/** A module that throws has failed once; those after it still run. */
+const runModule = async (name: string, folder: string, report: Report, only?: string) => {
+  try {
+    const { run }: { run: Run } = await import(moduleFile(name))
+    await run(folder, report, { only })
+  } catch (error) {
+    const place = error instanceof Error ? error.stack?.split('\n')[1]?.trim() : undefined
+    report.fail(name, `${error} ${place ?? ''}`.trim())
+  }
+}
+
+/** Why a part cannot be checked here, if so. */
+const obstacle = (modules: string[], folder: string): string | undefined => {
+  if (!existsSync(folder)) return `there is no folder ${folder}`
+  const missing = modules.filter((name) => !existsSync(moduleFile(name)))
+  if (missing.length > 0 || modules.length === 0) return 'leaven cannot check this part yet'
+  return undefined
+}
+
+const runPart = async (part: string, folder: string, tally: Tally, only?: string) => {
+  const started = performance.now()
+  const before = { passed: tally.passed, failed: tally.failures.length }
+  for (const name of parts[part]!) await runModule(name, folder, tally.report(part), only)
+  const passed = tally.passed - before.passed
+  const failed = tally.failures.length - before.failed
+  const seconds = ((performance.now() - started) / 1000).toFixed(1)
+  tally.say(`${part}: ${passed} passed, ${failed} failed (${seconds} s)`)
+}
+
+/** Exit status: 0 all passed, 1 a failure or nothing checked. */
+const main = async (): Promise<number> => {
+  const { asked, dir, only, json } = readOptions()
+  const tally = new Tally(json ? () => {} : console.log)
+  for (const [part, modules] of Object.entries(parts)) {
+    if (asked.size > 0 && !asked.has(part)) continue
+    const folder = folderOf(part, dir)
+    const problem = obstacle(modules, folder)
+    const before = tally.cases
+    if (problem === undefined) await runPart(part, folder, tally, only)
+    else if (!asked.has(part)) tally.say(`${part}: skipped, ${problem}`)
+    if (asked.has(part) && tally.cases === before) {
+      tally.report(part).fail(folder, problem ?? 'no case ran')
+    }
+  }
+  const { passed, failures } = tally
+  if (json) console.log(JSON.stringify({ passed, failed: failures.length, failures }))
+  else console.log(`${passed} passed, ${failures.length} failed`)
+  if (tally.cases === 0) console.error('golden: no case ran')
+  return failures.length === 0 && passed > 0 ? 0 : 1
+}
+
+if (import.meta.main) {
+  process.exitCode = await main().catch((error: Error) => {
+    console.error(`golden: ${error.message}`)
+    return 2
+  })
+}
