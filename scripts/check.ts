@@ -71,7 +71,10 @@ const execute = async (command: string[], limitMs: number) => {
     timeout: limitMs,
     killSignal: 'SIGKILL',
   })
-  const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()])
+  const [out, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ])
   const status = await child.exited
   let problem: string | undefined
   if (child.signalCode !== null) problem = `ended by ${child.signalCode}`
