@@ -1,0 +1,15 @@
+// "leaven/files": model files, read and written.
+export type { ByteSource, GgufSource } from './byte_source.ts'
+export { Gguf, type GgufFile, type GgufTensor } from './gguf.ts'
+export { type GgufArray, GgufNumbers, GgufStrings, type GgufTypedArray } from './gguf_arrays.ts'
+export { GgufMetadata, type NumberOptions } from './gguf_metadata.ts'
+export {
+  type GgufElementType,
+  type GgufFixedType,
+  type GgufTensorType,
+  type GgufTensorTypeInfo,
+  type GgufValueType,
+  ggufTensorTypes,
+} from './gguf_types.ts'
+export type { GgufValue, GgufValueInput } from './gguf_values.ts'
+export { type OpenGgufOptions, openGguf, type ReadGgufOptions, readGguf } from './open_gguf.ts'
