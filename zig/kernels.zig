@@ -1,0 +1,34 @@
+//! One line per CPU kernel; compiled once per instruction set into an object of its own.
+
+const std = @import("std");
+const abi = @import("kernels/abi.zig");
+const ops = @import("ops.zig");
+const variant = @import("variant");
+
+pub const kernels = struct {
+    pub const add = @import("kernels/binary.zig").add;
+    pub const mul = @import("kernels/binary.zig").mul;
+    pub const copy = @import("kernels/copy.zig").copy;
+    pub const get_rows = @import("kernels/get_rows.zig").get_rows;
+    pub const set_rows = @import("kernels/set_rows.zig").set_rows;
+    pub const quantize_row = @import("kernels/quantize_row.zig").quantize_row;
+    pub const linear = @import("kernels/linear.zig").linear;
+    pub const rms_norm = @import("kernels/rms_norm.zig").rms_norm;
+    pub const rope = @import("kernels/rope.zig").rope;
+    pub const attention = @import("kernels/attention.zig").attention;
+    pub const glu = @import("kernels/glu.zig").glu;
+};
+
+comptime {
+    ops.checkKernels(kernels, &.{});
+}
+
+const table: [ops.table.len]abi.Kernel = blk: {
+    var list: [ops.table.len]abi.Kernel = undefined;
+    for (ops.table, 0..) |row, index| list[index] = @field(kernels, row.name);
+    break :blk list;
+};
+
+comptime {
+    @export(&table, .{ .name = "leaven_kernels_" ++ variant.name, .visibility = .hidden });
+}
