@@ -12,25 +12,22 @@ export function greedy(candidates: Candidates): void {
  * number in [0, 1). A single candidate costs no random number.
  */
 export function distribution(candidates: Candidates, random: Mt19937): void {
-  const { probabilities, size } = candidates
   candidates.softmax()
-  candidates.selected = size - 1
-  if (size <= 1) return
+  candidates.selected = candidates.size - 1
+  if (candidates.size > 1) candidates.selected = draw(candidates, random)
+}
+
+/** Draws an index by `probabilities`; an impossible candidate is never drawn. */
+export function draw(candidates: Candidates, random: Mt19937): number {
+  const { probabilities, size } = candidates
   const target = random.nextDouble()
   let sum = 0
   for (let i = 0; i < size; i++) {
     sum += probabilities[i]!
-    if (sum >= target && probabilities[i]! > 0) {
-      candidates.selected = i
-      return
-    }
+    if (sum >= target && probabilities[i]! > 0) return i
   }
-  candidates.selected = lastPossible(candidates)
-}
-
-/** Rounding can leave the whole sum just below the target; an impossible token is never chosen. */
-function lastPossible(candidates: Candidates): number {
-  let i = candidates.size - 1
-  while (i > 0 && candidates.probabilities[i] === 0) i--
-  return i
+  // Rounding can leave the whole sum just below the target.
+  let last = size - 1
+  while (last > 0 && probabilities[last] === 0) last--
+  return last
 }
