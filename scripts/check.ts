@@ -1,9 +1,9 @@
 // Everything CI runs, stage by stage, with one count at the end: `bun run check`.
 //
 // Each stage counts as one pass or failure; the Zig and bun test stages add what their reports say.
-// Every test file runs in a process of its own, so that a crash in native code costs that file alone
-// and is counted. The last line is exactly `N passed, N failed`; the exit status is 1 on any failure
-// and when no test ran.
+// Every test file runs in a process of its own, so that a crash in native code costs that file
+// alone, and is counted. The last line is exactly `N passed, N failed`; the exit status is 1 on any
+// failure and when no test ran.
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

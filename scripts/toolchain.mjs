@@ -68,7 +68,7 @@ const find = (candidates) => {
   return undefined
 }
 
-/** Paths of the executables, or undefined while a pinned package is missing or of another version. */
+/** Paths of the executables; undefined while a package is missing or not of its pin. */
 const installed = (pins) => {
   const wanted = executables(pins)
   const bun = find(wanted.bun)

@@ -2,9 +2,9 @@
 //
 //   bun scripts/golden/trim.ts [FROM [CASES [TO]]]
 //
-// Reads FROM (../shared/golden) and CASES (../shared/cases) and writes TO (tests/golden) in the same
-// layout, so that `bun run golden --dir tests/golden` checks it. Folders that this script does not
-// know, such as that of vocabularies, stay as they are.
+// Reads FROM (../shared/golden) and CASES (../shared/cases) and writes TO (tests/golden) in the
+// same layout, so that `bun run golden --dir tests/golden` checks it. Folders that this script does
+// not know, such as that of vocabularies, stay as they are.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 
@@ -82,6 +82,8 @@ const trimExtra = (from: string, to: string): void => {
   }
   write(join(to, data), Buffer.concat(kept))
   writeJson(join(to, 'manifest.json'), { data, cases: chosen })
+  copy(from, to, 'samplers.json')
+  copy(from, to, readJson(join(from, 'samplers.json')).logits)
 }
 
 const trimQuant = (from: string, to: string): void => {

@@ -30,7 +30,11 @@ describe('every file is named by a manifest and every named file is there', () =
     )
   })
 
-  test('extra', () => expectFiles('extra', [readJson('extra', 'manifest.json').data]))
+  test('extra', () => {
+    const { data } = readJson('extra', 'manifest.json')
+    const { logits } = readJson('extra', 'samplers.json')
+    expectFiles('extra', [data, 'samplers.json', logits])
+  })
 
   test('quant', () => {
     const { input, imatrix, types } = readJson('quant', 'manifest.json')
