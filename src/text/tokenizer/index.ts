@@ -1,0 +1,12 @@
+// Tokenizers: text to ids and back, for every kind of vocabulary that GGUF files carry.
+export { entryBytes, entryText, type StringTable, stringTable } from './string_table.ts'
+export {
+  createTokenizer,
+  type DecodeOptions,
+  type EncodeAsyncOptions,
+  type EncodeOptions,
+  Tokenizer,
+} from './tokenizer.ts'
+export { Attribute, Vocabulary, type VocabularyKind } from './vocabulary.ts'
+export { type MetadataLookup, vocabularyFromMetadata } from './vocabulary_metadata.ts'
+export { type SpecialIds, TokenType, type VocabularySource } from './vocabulary_source.ts'

@@ -1,0 +1,207 @@
+// The tokenizer that a model file describes: text to ids and back.
+import { UnsupportedModelError } from '../../errors/index.ts'
+import { type DetokenizeOptions, detokenize } from './detokenize.ts'
+import { IdList } from './id_list.ts'
+import { pieceBytes } from './pieces.ts'
+import { SpecialSplitter } from './special_split.ts'
+import { SpmModel } from './spm.ts'
+import type { TextModel } from './text_model.ts'
+import { Attribute, Vocabulary } from './vocabulary.ts'
+import type { SpecialIds, VocabularySource } from './vocabulary_source.ts'
+
+export interface EncodeOptions {
+  /** Add the tokens that the vocabulary puts around a text, such as one BOS. Default true. */
+  addSpecial?: boolean
+  /**
+   * Read control tokens written in the text, such as `<|im_end|>`, as those tokens. Default false: what
+   * a user writes never becomes one.
+   */
+  parseSpecial?: boolean
+  /** Keep a BOS that the text itself starts with beside the one that is added. Default false. */
+  repeatBos?: boolean
+}
+
+export interface EncodeAsyncOptions extends EncodeOptions {
+  /** Rejects with its reason at the next slice. */
+  signal?: AbortSignal
+}
+
+export interface DecodeOptions extends DetokenizeOptions {}
+
+/** Longest stretch of work of `encodeAsync` before other work gets its turn, in milliseconds. */
+const SLICE_MS = 4
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+export class Tokenizer {
+  /** Everything the file says and implies about its tokens. */
+  readonly vocabulary: Vocabulary
+  private readonly model: TextModel
+  private readonly specials: SpecialSplitter
+
+  /** Prefer `createTokenizer`. */
+  constructor(vocabulary: Vocabulary, model: TextModel) {
+    this.vocabulary = vocabulary
+    this.model = model
+    this.specials = new SpecialSplitter(vocabulary)
+  }
+
+  /** Number of tokens: ids are 0 to `vocabularySize - 1`. */
+  get vocabularySize(): number {
+    return this.vocabulary.size
+  }
+
+  /** Ids of the tokens with a role, -1 where there is none. */
+  get ids(): Readonly<SpecialIds> {
+    return this.vocabulary.ids
+  }
+
+  /** What was odd about the file, in words; empty for most. */
+  get warnings(): readonly string[] {
+    return this.vocabulary.warnings
+  }
+
+  /**
+   * The ids of a text. Lone surrogates count as U+FFFD. With `addSpecial` the result starts with exactly
+   * one BOS where the vocabulary adds one, also when parsing finds one in the text itself.
+   *
+   * @example tokenizer.encode('Hello world') // Int32Array [1, 15043, 3186]
+   */
+  encode(text: string, options: EncodeOptions = {}): Int32Array {
+    return this.encodeBytes(encoder.encode(text), options)
+  }
+
+  /** The same for UTF-8 bytes, which need not be valid. */
+  encodeBytes(text: Uint8Array, options: EncodeOptions = {}): Int32Array {
+    const out = new IdList()
+    for (const _ of this.steps(text, options, out));
+    return out.ids()
+  }
+
+  /**
+   * The same as `encode`, in slices of a few milliseconds with other work between them: for texts so
+   * long that the event loop would notice.
+   */
+  async encodeAsync(text: string, options: EncodeAsyncOptions = {}): Promise<Int32Array> {
+    options.signal?.throwIfAborted()
+    const out = new IdList()
+    let sliceStart = performance.now()
+    for (const _ of this.steps(encoder.encode(text), options, out)) {
+      if (performance.now() - sliceStart < SLICE_MS) continue
+      await new Promise<void>((resolve) => setImmediate(resolve))
+      options.signal?.throwIfAborted()
+      sliceStart = performance.now()
+    }
+    return out.ids()
+  }
+
+  /**
+   * The text of a sequence of ids. Without options, `decode(encode(text))` is `text` for vocabularies
+   * that keep everything (byte-pair, SentencePiece BPE, RWKV). Cut characters show as U+FFFD: use a
+   * `TextStream` to decode token by token.
+   *
+   * @throws RangeError for an id that is not in the vocabulary, naming its position.
+   */
+  decode(ids: ArrayLike<number>, options: DecodeOptions = {}): string {
+    return decoder.decode(this.decodeBytes(ids, options))
+  }
+
+  /** The same as bytes, with cut characters as they are. */
+  decodeBytes(ids: ArrayLike<number>, options: DecodeOptions = {}): Uint8Array {
+    this.check(ids)
+    return detokenize(this.vocabulary, ids, options)
+  }
+
+  /**
+   * The bytes one token stands for, often part of a character. Control tokens are empty unless `special`
+   * asks for their text.
+   *
+   * @throws RangeError for an id that is not in the vocabulary.
+   */
+  pieceBytes(id: number, options: { special?: boolean } = {}): Uint8Array {
+    this.check([id])
+    return pieceBytes(this.vocabulary, id, options.special ?? false)
+  }
+
+  /**
+   * Throws a RangeError that names the first position whose id is not one of the vocabulary.
+   *
+   * @example tokenizer.check([-1]) // RangeError: token 0 is -1, ids are integers from 0 to 31999
+   */
+  check(ids: ArrayLike<number>): void {
+    const size = this.vocabularySize
+    for (let i = 0; i < ids.length; i++) {
+      const id: unknown = ids[i]
+      if (typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < size) continue
+      const shown = typeof id === 'string' ? JSON.stringify(id) : String(id)
+      throw new RangeError(`token ${i} is ${shown}, ids are integers from 0 to ${size - 1}`)
+    }
+  }
+
+  /** Whether this token ends a generation: end of text, of turn, or of message. */
+  isEndOfGeneration(id: number): boolean {
+    return this.vocabulary.endOfGeneration.has(id)
+  }
+
+  /** Whether this is a control token or the unknown token, which text does not show. */
+  isSpecial(id: number): boolean {
+    this.check([id])
+    return this.vocabulary.has(id, Attribute.control | Attribute.unknown)
+  }
+
+  /**
+   * The id of the token that the file writes as `piece`, or undefined. Special tokens are written as
+   * they look; others in the file's own spelling, such as `▁the` or `Ġthe`.
+   *
+   * @example tokenizer.idOf('<|im_end|>')
+   */
+  idOf(piece: string): number | undefined {
+    const id = this.vocabulary.idOf(piece)
+    return id < 0 ? undefined : id
+  }
+
+  /** The token as the file writes it. */
+  pieceText(id: number): string {
+    this.check([id])
+    return this.vocabulary.text(id)
+  }
+
+  private *steps(text: Uint8Array, options: EncodeOptions, out: IdList): Generator<void, void> {
+    const { vocabulary } = this
+    const { ids } = vocabulary
+    const addSpecial = options.addSpecial ?? true
+    const addsBos = addSpecial && vocabulary.addBos
+    const oneBos = addsBos && !options.repeatBos
+    if (addsBos) out.push(ids.bos)
+    let afterSpecial = true
+    for (const fragment of this.specials.split(text, options.parseSpecial ?? false)) {
+      const { id, start, end } = fragment
+      if (id < 0) {
+        yield* this.model.segment(text.subarray(start, end), out, afterSpecial)
+      } else if (!(oneBos && id === ids.bos && out.length === 1)) {
+        out.push(id)
+      }
+      afterSpecial = id >= 0
+    }
+    if (!addSpecial) return
+    if (vocabulary.addEos) out.push(ids.eos)
+    if (vocabulary.kind === 'wpm' && vocabulary.addSeparator) out.push(ids.separator)
+  }
+}
+
+/**
+ * Builds the tokenizer of a vocabulary.
+ *
+ * @throws UnsupportedModelError for a kind of vocabulary that is not known, or one with parts missing.
+ * @example const tokenizer = createTokenizer(vocabularyFromMetadata((key) => gguf.metadata.get(key)))
+ */
+export function createTokenizer(source: VocabularySource): Tokenizer {
+  const vocabulary = new Vocabulary(source)
+  return new Tokenizer(vocabulary, modelOf(vocabulary))
+}
+
+function modelOf(vocabulary: Vocabulary): TextModel {
+  if (vocabulary.kind === 'spm') return new SpmModel(vocabulary)
+  throw new UnsupportedModelError('tokenizer.ggml.model', vocabulary.model, 'not read yet')
+}
