@@ -4,49 +4,27 @@ import { spawn } from 'node:child_process'
 import { constants } from 'node:os'
 import { root, toolchain } from './toolchain.mjs'
 
+const model = 'models/stories-tiny-q8_0.gguf'
 const story = ['--temperature', '0.8', '--top-k', '40', '--top-p', '0.95', '--max-tokens', '220']
-const demo = ['src/cli/main.ts', 'generate', 'models/stories-tiny-q8_0.gguf', 'Once upon a time']
+const build = ['zig', 'build']
 
-/**
- * What each task starts, in order. `bun` and `zig` name executables; the arguments of the command
- * line go to the last step. `tier` chooses how much the tests do (tests/tier.ts).
- */
+/** What each task starts, in order; `bun` and `zig` name executables, `args` the user's own. */
 const tasks = {
-  setup: { steps: [] },
-  build: { steps: [['zig', 'build']] },
-  demo: {
-    steps: [
-      ['zig', 'build'],
-      ['bun', ...demo, ...story],
-    ],
-  },
-  test: {
-    steps: [
-      ['zig', 'build'],
-      ['bun', 'test', '--timeout=60000'],
-    ],
-  },
-  'test:full': {
-    tier: 'full',
-    steps: [
-      ['zig', 'build'],
-      ['zig', 'build', 'test'],
-      ['bun', 'test', '--timeout=36000000'],
-    ],
-  },
-  check: { steps: [['bun', 'scripts/check.ts']] },
-  golden: {
-    steps: [
-      ['zig', 'build'],
-      ['bun', 'scripts/golden.ts'],
-    ],
-  },
-  bench: {
-    steps: [
-      ['zig', 'build'],
-      ['bun', 'bench/main.ts'],
-    ],
-  },
+  setup: () => [],
+  build: (args) => [[...build, ...args]],
+  demo: (args) => [
+    build,
+    ['bun', 'src/cli/main.ts', 'generate', model, 'Once upon a time', ...story, ...args],
+  ],
+  test: (args) => [build, ['bun', 'test', '--timeout=60000', ...args]],
+  'test:full': (args) => [
+    build,
+    ['zig', 'build', 'test'],
+    ['bun', 'test', '--timeout=36000000', ...args],
+  ],
+  check: (args) => [['bun', 'scripts/check.ts', ...args]],
+  golden: (args) => [build, ['bun', 'scripts/golden.ts', ...args]],
+  bench: ([name = 'generate', ...args]) => [build, ['bun', `bench/${name}.ts`, ...args]],
 }
 
 /** Exit status of a child; a death by signal is a failure and is named. */
@@ -68,9 +46,8 @@ const start = (command, args, env) =>
     })
   })
 
-const main = async ([name, ...rest]) => {
-  const task = tasks[name]
-  if (task === undefined) {
+const main = async ([name, ...args]) => {
+  if (!Object.hasOwn(tasks, name ?? '')) {
     console.error(`usage: node scripts/run.mjs ${Object.keys(tasks).join('|')} [argument ...]`)
     return 2
   }
@@ -80,14 +57,10 @@ const main = async ([name, ...rest]) => {
     return 1
   }
   const { environment, ...executables } = toolchain()
-  if (task.tier !== undefined) environment.LEAVEN_TIER ??= task.tier
-  for (const [index, [executable, ...args]] of task.steps.entries()) {
-    const last = index === task.steps.length - 1
-    const status = await start(
-      executables[executable],
-      last ? [...args, ...rest] : args,
-      environment,
-    )
+  // How much the tests do (tests/tier.ts).
+  if (name === 'test:full') environment.LEAVEN_TIER ??= 'full'
+  for (const [executable, ...rest] of tasks[name](args)) {
+    const status = await start(executables[executable], rest, environment)
     if (status !== 0) return status
   }
   return 0
