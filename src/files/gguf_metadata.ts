@@ -75,14 +75,21 @@ export class GgufMetadata implements ReadonlyMap<string, GgufValue> {
     for (const [key, value] of this) callback(value, key, this)
   }
 
-  /** The value with its type in the file and strings as bytes: `writeGguf` repeats it exactly. */
-  typed(key: string): GgufValueInput | undefined {
-    const entry = this.#header.entries.get(key)
-    if (entry === undefined) return undefined
-    if (entry.type === 'string') return { type: 'string', value: this.#bytes(entry) }
-    const value = this.#decode(entry)
-    if (entry.type === 'array') return value as GgufArray
-    return { type: entry.type, value: value as number | bigint | boolean }
+  /**
+   * Entries with the types of the file and strings as bytes: `writeGguf` repeats them exactly.
+   *
+   * @example new Map([...gguf.metadata.typedEntries(), ['general.name', 'renamed']])
+   */
+  *typedEntries(): Generator<[string, GgufValueInput]> {
+    for (const [key, entry] of this.#header.entries) {
+      if (entry.type === 'string') {
+        yield [key, { type: 'string', value: this.#bytes(entry) }]
+      } else if (entry.type === 'array') {
+        yield [key, this.#decode(entry) as GgufArray]
+      } else {
+        yield [key, { type: entry.type, value: this.#decode(entry) as number | bigint | boolean }]
+      }
+    }
   }
 
   /** A number of any integer type; fails for one that a JavaScript number cannot hold exactly. */

@@ -31,39 +31,39 @@ export interface TypedElements {
   readonly type: GgufElementType
   readonly array: boolean
   readonly count: number
-  readonly elements: Iterable<unknown>
+  /** What is written, as it is; or else the elements, to be checked. */
+  readonly bytes?: Uint8Array
+  readonly elements?: Iterable<unknown>
 }
 
-const arrayClasses: readonly (readonly [new () => GgufTypedArray, GgufFixedType])[] = [
-  [Uint8Array, 'u8'],
-  [Int8Array, 'i8'],
-  [Uint16Array, 'u16'],
-  [Int16Array, 'i16'],
-  [Uint32Array, 'u32'],
-  [Int32Array, 'i32'],
-  [Float32Array, 'f32'],
-  [BigUint64Array, 'u64'],
-  [BigInt64Array, 'i64'],
-  [Float64Array, 'f64'],
-]
+const arrayTypes = new Map<string, GgufFixedType>([
+  ['Uint8Array', 'u8'],
+  ['Int8Array', 'i8'],
+  ['Uint16Array', 'u16'],
+  ['Int16Array', 'i16'],
+  ['Uint32Array', 'u32'],
+  ['Int32Array', 'i32'],
+  ['Float32Array', 'f32'],
+  ['BigUint64Array', 'u64'],
+  ['BigInt64Array', 'i64'],
+  ['Float64Array', 'f64'],
+])
 
 const isElementType = (type: unknown): type is GgufElementType =>
   type === 'string' || (typeof type === 'string' && Object.hasOwn(valueBytes, type))
 
 /** Finds the type of `value`; throws a TypeError naming `key` when it has none. */
 export const typedElements = (key: string, value: GgufValueInput): TypedElements => {
-  if (typeof value === 'string')
-    return { type: 'string', array: false, count: 1, elements: [value] }
-  if (typeof value === 'boolean') return { type: 'bool', array: false, count: 1, elements: [value] }
-  if (value instanceof GgufNumbers) {
-    return { type: value.type, array: true, count: value.length, elements: value }
-  }
+  if (typeof value === 'string') return scalar('string', value)
+  if (typeof value === 'boolean') return scalar('bool', value)
   if (value instanceof GgufStrings) {
     return { type: 'string', array: true, count: value.length, elements: rawStrings(value) }
   }
-  for (const [arrayClass, type] of arrayClasses) {
-    if (!(value instanceof arrayClass)) continue
-    return { type, array: true, count: value.length, elements: value as Iterable<unknown> }
+  if (value instanceof GgufNumbers) return fixedArray(value.type, value.toTypedArray())
+  if (ArrayBuffer.isView(value)) {
+    // Object.prototype.toString names the class: [object Float32Array].
+    const type = arrayTypes.get(Object.prototype.toString.call(value).slice(8, -1))
+    if (type) return fixedArray(type, value)
   }
   if (Array.isArray(value)) {
     return { type: 'string', array: true, count: value.length, elements: value }
@@ -71,17 +71,31 @@ export const typedElements = (key: string, value: GgufValueInput): TypedElements
   return taggedElements(key, value)
 }
 
-const taggedElements = (key: string, value: unknown): TypedElements => {
-  const { type, of, value: element, values } = (value ?? {}) as Record<string, unknown>
-  if (type === 'array' && isElementType(of)) {
-    const elements = Array.from(values as Iterable<unknown>)
-    return { type: of, array: true, count: elements.length, elements }
+const scalar = (type: GgufElementType, value: unknown): TypedElements => ({
+  type,
+  array: false,
+  count: 1,
+  elements: [value],
+})
+
+const fixedArray = (type: GgufFixedType, values: GgufTypedArray): TypedElements => ({
+  type,
+  array: true,
+  count: values.length,
+  bytes: new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
+})
+
+const taggedElements = (key: string, input: unknown): TypedElements => {
+  if (typeof input === 'number' || typeof input === 'bigint') {
+    throw new TypeError(`${key}: a number needs a type, as in { type: 'u32', value: ${input} }`)
   }
-  if (isElementType(type)) return { type, array: false, count: 1, elements: [element] }
-  if (typeof value === 'number' || typeof value === 'bigint') {
-    throw new TypeError(`${key}: a number needs a type, as in { type: 'u32', value: ${value} }`)
+  const { type, of, value, values } = (input ?? {}) as Record<string, unknown>
+  if (isElementType(type)) return scalar(type, value)
+  if (type !== 'array' || !isElementType(of)) {
+    throw new TypeError(`${key}: this is not a GGUF value`)
   }
-  throw new TypeError(`${key}: this is not a GGUF value`)
+  const elements = Array.from(values as Iterable<unknown>)
+  return { type: of, array: true, count: elements.length, elements }
 }
 
 function* rawStrings(strings: GgufStrings): Generator<Uint8Array> {

@@ -13,3 +13,10 @@ export {
 } from './gguf_types.ts'
 export type { GgufValue, GgufValueInput } from './gguf_values.ts'
 export { type OpenGgufOptions, openGguf, type ReadGgufOptions, readGguf } from './open_gguf.ts'
+export {
+  type GgufContents,
+  type GgufData,
+  type GgufTensorInput,
+  type WriteGgufOptions,
+  writeGguf,
+} from './write_gguf.ts'
