@@ -1,0 +1,201 @@
+//! Dot products of bytes: each 32-bit lane multiplies four weight codes with four activations.
+//!
+//! Activations are signed and at most 127 in magnitude. No sum here can overflow or saturate.
+
+const std = @import("std");
+const simd = @import("../simd.zig");
+const I32 = simd.I32;
+const I16 = simd.I16;
+const U8 = simd.U8;
+const I8 = simd.I8;
+
+/// The range of a weight type's codes as they stand in a tile: 0 to `max`, or all of i8.
+pub const Codes = union(enum) { unsigned: u8, signed };
+
+/// Whether signed codes are stored with 128 added: VNNI multiplies unsigned with signed bytes.
+pub const flips_signed = simd.has_vnni;
+
+/// A sum in the making over groups of `steps` products of four.
+pub fn Sum(comptime codes: Codes, comptime steps: u32) type {
+    return if (simd.has_vnni or simd.has_sdot) struct {
+        total: I32,
+
+        const Self = @This();
+
+        pub inline fn begin(start: I32) Self {
+            return .{ .total = start };
+        }
+
+        pub inline fn add(sum: *Self, comptime step: u32, w: U8, a: U8) void {
+            _ = step;
+            sum.total = if (simd.has_vnni) dpbusd(sum.total, w, a) else sdot(sum.total, w, a);
+        }
+
+        pub inline fn finish(sum: Self, start: I32) I32 {
+            _ = start;
+            return sum.total;
+        }
+    } else struct {
+        /// Sums of 16 bits hold this many products of two before they must be widened.
+        const depth = switch (codes) {
+            .unsigned => |max| @min(steps, std.math.maxInt(i16) / (2 * 127 * @as(u32, max))),
+            .signed => 1, // 2 * 127 * 128 = 32512
+        };
+
+        total: I32,
+        narrow: I16,
+
+        const Self = @This();
+
+        pub inline fn begin(_: I32) Self {
+            return .{ .total = @splat(0), .narrow = @splat(0) };
+        }
+
+        pub inline fn add(sum: *Self, comptime step: u32, w: U8, a: U8) void {
+            const products = pairs(codes, w, a);
+            sum.narrow = if (step % depth == 0) products else sum.narrow +% products;
+            if ((step + 1) % depth != 0 and step + 1 != steps) return;
+            const wide = widen(sum.narrow);
+            sum.total = if (step < depth) wide else sum.total +% wide;
+        }
+
+        pub inline fn finish(sum: Self, start: I32) I32 {
+            return sum.total +% start;
+        }
+    };
+}
+
+/// Products of neighbouring bytes, added in pairs.
+inline fn pairs(comptime codes: Codes, w: U8, a: U8) I16 {
+    const signed_w: I8 = @bitCast(w);
+    if (!simd.has_ssse3) {
+        const products = @as(@Vector(4 * simd.lanes, i16), signed_w) *%
+            @as(@Vector(4 * simd.lanes, i16), @as(I8, @bitCast(a)));
+        return everySecond(products, 0) +% everySecond(products, 1);
+    }
+    if (codes == .unsigned) return maddubs(w, a);
+    // |w| is at most 128, which is right as an unsigned byte; the sign goes to the activation.
+    const magnitude: U8 = @abs(signed_w);
+    return maddubs(magnitude, withSignOf(a, signed_w));
+}
+
+inline fn widen(sums: I16) I32 {
+    if (!simd.has_ssse3) {
+        const wide: @Vector(2 * simd.lanes, i32) = sums;
+        return everySecond(wide, 0) +% everySecond(wide, 1);
+    }
+    const ones: I16 = @splat(1);
+    return switch (simd.lanes) {
+        16 => @"llvm.x86.avx512.pmaddw.d.512"(sums, ones),
+        8 => @"llvm.x86.avx2.pmadd.wd"(sums, ones),
+        else => @"llvm.x86.sse2.pmadd.wd"(sums, ones),
+    };
+}
+
+inline fn maddubs(w: U8, a: U8) I16 {
+    const signed_a: I8 = @bitCast(a);
+    return switch (simd.lanes) {
+        16 => @"llvm.x86.avx512.pmaddubs.w.512"(w, signed_a),
+        8 => @"llvm.x86.avx2.pmadd.ub.sw"(w, signed_a),
+        else => @"llvm.x86.ssse3.pmadd.ub.sw.128"(w, signed_a),
+    };
+}
+
+/// a where the sign is positive, -a where it is negative; where it is 0 the product is 0 anyway.
+inline fn withSignOf(a: U8, sign: I8) I8 {
+    const signed_a: I8 = @bitCast(a);
+    return switch (simd.lanes) {
+        16 => @select(i8, sign < @as(I8, @splat(0)), @as(I8, @splat(0)) -% signed_a, signed_a),
+        8 => @"llvm.x86.avx2.psign.b"(signed_a, sign),
+        else => @"llvm.x86.ssse3.psign.b.128"(signed_a, sign),
+    };
+}
+
+inline fn dpbusd(total: I32, w: U8, a: U8) I32 {
+    return @"llvm.x86.avx512.vpdpbusd.512"(total, @bitCast(w), @bitCast(a));
+}
+
+inline fn sdot(total: I32, w: U8, a: U8) I32 {
+    return @"llvm.aarch64.neon.sdot.v4i32.v16i8"(total, @bitCast(w), @bitCast(a));
+}
+
+/// Values 0, 2, 4, … or 1, 3, 5, …
+inline fn everySecond(v: anytype, comptime first: u32) @Vector(
+    @typeInfo(@TypeOf(v)).vector.len / 2,
+    @typeInfo(@TypeOf(v)).vector.child,
+) {
+    const info = @typeInfo(@TypeOf(v)).vector;
+    const mask = comptime blk: {
+        var list: [info.len / 2]i32 = undefined;
+        for (&list, 0..) |*index, i| index.* = @intCast(2 * i + first);
+        break :blk list;
+    };
+    return @shuffle(info.child, v, undefined, mask);
+}
+
+const S = @Vector(16, i8);
+const D = @Vector(32, i8);
+const Q = @Vector(64, i8);
+extern fn @"llvm.x86.avx512.vpdpbusd.512"(@Vector(16, i32), @Vector(16, i32), @Vector(16, i32)) @Vector(16, i32);
+extern fn @"llvm.x86.avx512.pmaddubs.w.512"(@Vector(64, u8), Q) @Vector(32, i16);
+extern fn @"llvm.x86.avx512.pmaddw.d.512"(@Vector(32, i16), @Vector(32, i16)) @Vector(16, i32);
+extern fn @"llvm.x86.avx2.pmadd.ub.sw"(@Vector(32, u8), D) @Vector(16, i16);
+extern fn @"llvm.x86.avx2.pmadd.wd"(@Vector(16, i16), @Vector(16, i16)) @Vector(8, i32);
+extern fn @"llvm.x86.avx2.psign.b"(D, D) D;
+extern fn @"llvm.x86.ssse3.pmadd.ub.sw.128"(@Vector(16, u8), S) @Vector(8, i16);
+extern fn @"llvm.x86.sse2.pmadd.wd"(@Vector(8, i16), @Vector(8, i16)) @Vector(4, i32);
+extern fn @"llvm.x86.ssse3.psign.b.128"(S, S) S;
+extern fn @"llvm.aarch64.neon.sdot.v4i32.v16i8"(@Vector(4, i32), S, S) @Vector(4, i32);
+
+/// Sum over one group in plain arithmetic, for the test.
+fn expected(w: []const i32, a: []const i8, lane: usize) i32 {
+    var sum: i32 = 0;
+    for (0..w.len / (4 * simd.lanes)) |step| {
+        for (0..4) |i| {
+            const at = step * 4 * simd.lanes + lane * 4 + i;
+            sum += w[at] * a[step * 4 + i];
+        }
+    }
+    return sum;
+}
+
+fn check(comptime codes: Codes, comptime steps: u32, random: std.Random, extreme: bool) !void {
+    const n = steps * 4 * simd.lanes;
+    var w: [n]i32 = undefined;
+    var stored: [n]u8 = undefined;
+    var a: [steps * 4]i8 = undefined;
+    for (&a) |*v| v.* = if (extreme) (if (random.boolean()) 127 else -127) else random.intRangeAtMost(i8, -127, 127);
+    for (&w, &stored) |*value, *byte| switch (codes) {
+        .unsigned => |max| {
+            byte.* = if (extreme) max else random.uintAtMost(u8, max);
+            value.* = byte.*;
+        },
+        .signed => {
+            const v: i8 = if (extreme) -128 else random.int(i8);
+            const bits: u8 = @bitCast(v);
+            byte.* = if (flips_signed) bits ^ 0x80 else bits;
+            value.* = if (flips_signed) byte.* else v;
+        },
+    };
+    const start: I32 = @splat(-1000);
+    var sum = Sum(codes, steps).begin(start);
+    inline for (0..steps) |step| {
+        const a_bits: u32 = @bitCast(a[step * 4 ..][0..4].*);
+        const broadcast: U8 = @bitCast(@as(simd.U32, @splat(a_bits)));
+        sum.add(step, stored[step * 4 * simd.lanes ..][0 .. 4 * simd.lanes].*, broadcast);
+    }
+    const total: [simd.lanes]i32 = sum.finish(start);
+    for (total, 0..) |got, lane| {
+        try std.testing.expectEqual(expected(&w, &a, lane) - 1000, got);
+    }
+}
+
+test "linear: byte dot products are exact, at the ends of their ranges too" {
+    var generator: std.Random.DefaultPrng = .init(1);
+    inline for (.{ 3, 7, 15, 31, 63 }) |max| inline for (.{ 4, 8 }) |steps| {
+        for (0..20) |i| try check(.{ .unsigned = max }, steps, generator.random(), i % 2 == 0);
+    };
+    inline for (.{ 4, 8 }) |steps| {
+        for (0..20) |i| try check(.signed, steps, generator.random(), i % 2 == 0);
+    }
+}
