@@ -78,15 +78,15 @@ const execute = async (command: string[], limitMs: number) => {
     timeout: limitMs,
     killSignal: 'SIGKILL',
   })
-  const [out, err] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-  ])
+  const output = Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()])
   const status = await child.exited
+  // What a killed command started may live on and hold the pipes open.
+  const cut = Bun.sleep(5_000).then(() => ['', 'a process that it started did not end'])
+  const texts = await Promise.race([output, cut])
   let problem: string | undefined
   if (child.signalCode !== null) problem = `ended by ${child.signalCode}`
   else if (status !== 0) problem = `exit status ${status}`
-  return { output: out + err, problem }
+  return { output: texts.join(''), problem }
 }
 
 /** One line a step; what a failed one printed follows it. */
@@ -115,7 +115,8 @@ const runStage = async (stage: Stage): Promise<void> => {
 const runTestFile = async (file: string, folder: string): Promise<Count> => {
   const started = performance.now()
   const report = join(folder, `${file.replaceAll(/\W/g, '_')}.xml`)
-  const options = ['--timeout=300000', '--reporter=junit', `--reporter-outfile=${report}`]
+  const reporter = ['--reporter=junit', `--reporter-outfile=${report}`]
+  const options = ['--timeout=300000', '--no-orphans', ...reporter]
   const result = await execute([bun, 'test', ...options, `./${file}`], 15 * minutes)
   const count = existsSync(report)
     ? junitCount(readFileSync(report, 'utf8'))
@@ -152,4 +153,4 @@ for (const stage of before) await runStage(stage)
 await runTests()
 for (const stage of after) await runStage(stage)
 console.log(`${total.passed} passed, ${total.failed} failed`)
-process.exitCode = total.failed === 0 && total.passed > 0 ? 0 : 1
+process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1)
