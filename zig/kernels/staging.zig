@@ -3,16 +3,16 @@
 
 const std = @import("std");
 const abi = @import("abi.zig");
-const DType = @import("../dtype.zig").DType;
-const f16_format = @import("formats/f16.zig");
-const bf16_format = @import("formats/bf16.zig");
+const dtypes = @import("../dtype.zig");
+const formats = @import("formats.zig");
+const DType = dtypes.DType;
 const Tensor = abi.Tensor;
 
-/// Values that pass through a buffer at once.
+/// Values that pass through a buffer at once: whole blocks of every format.
 pub const block = 512;
 pub const Buffer = [block]f32;
 
-/// Whether this file can read and write the dtype.
+/// Whether elementwise ops compute on the dtype.
 pub fn isFloat(dtype: DType) bool {
     return dtype == .f32 or dtype == .f16 or dtype == .bf16;
 }
@@ -23,59 +23,59 @@ pub fn isDirect(t: *const Tensor) bool {
 }
 
 /// Values [begin, begin + n) of a row as contiguous f32; n <= block unless the tensor is direct.
+/// `begin` and n are whole blocks of the format, which can be dequantized.
 pub fn read(t: *const Tensor, row: [*]const u8, begin: u64, n: usize, buffer: *Buffer) [*]const f32 {
-    const source = row + begin * t.nb[0];
+    const source = row + begin / dtypes.layout(t.dtype).block_len * t.nb[0];
     if (isDirect(t)) return @ptrCast(@alignCast(source));
-    switch (t.dtype) {
-        .f32 => for (buffer[0..n], 0..) |*value, i| {
-            value.* = at(f32, source, i * t.nb[0]).*;
-        },
-        .f16 => if (t.nb[0] == 2) f16_format.dequantizeRow(source, buffer, n) else {
-            for (buffer[0..n], 0..) |*value, i| {
-                value.* = f16_format.toFloat(at(u16, source, i * t.nb[0]).*);
-            }
-        },
-        .bf16 => if (t.nb[0] == 2) bf16_format.dequantizeRow(source, buffer, n) else {
-            for (buffer[0..n], 0..) |*value, i| {
-                value.* = bf16_format.toFloat(at(u16, source, i * t.nb[0]).*);
-            }
-        },
-        else => unreachable, // The plan refused it.
-    }
+    var storage: Packed = undefined;
+    const bytes = if (isPacked(t)) source else gather(t, source, n, &storage);
+    const known = formats.dequantizeRow(t.dtype, bytes, buffer, n);
+    std.debug.assert(known);
     return buffer;
 }
 
 /// Where to put values [begin, …) of a row before `write`: the row itself if it is direct.
 pub fn target(t: *const Tensor, row: [*]u8, begin: u64, buffer: *Buffer) [*]f32 {
-    return if (isDirect(t)) @ptrCast(@alignCast(row + begin * 4)) else buffer;
+    return if (isDirect(t)) @ptrCast(@alignCast(row + begin * @sizeOf(f32))) else buffer;
 }
 
-/// Stores what was put at `target`.
+/// Stores what was put at `target`, in a format that can be quantized.
 pub fn write(t: *const Tensor, row: [*]u8, begin: u64, n: usize, buffer: *const Buffer) void {
     if (isDirect(t)) return;
-    const destination = row + begin * t.nb[0];
-    switch (t.dtype) {
-        .f32 => for (buffer[0..n], 0..) |value, i| {
-            at(f32, destination, i * t.nb[0]).* = value;
+    const destination = row + begin / dtypes.layout(t.dtype).block_len * t.nb[0];
+    var storage: Packed = undefined;
+    const bytes = if (isPacked(t)) destination else &storage;
+    const known = formats.quantizeRow(t.dtype, buffer, bytes, n, null);
+    std.debug.assert(known);
+    if (!isPacked(t)) scatter(t, destination, n, &storage);
+}
+
+/// The bytes of `block` values; no format needs more than f64 does.
+const Packed = [block * @sizeOf(f64)]u8;
+
+fn isPacked(t: *const Tensor) bool {
+    return t.nb[0] == dtypes.layout(t.dtype).block_bytes;
+}
+
+fn gather(t: *const Tensor, source: [*]const u8, n: usize, storage: *Packed) [*]const u8 {
+    switch (dtypes.layout(t.dtype).block_bytes) {
+        inline 1, 2, 4, 8 => |size| for (0..n) |i| {
+            storage[i * size ..][0..size].* = (source + i * t.nb[0])[0..size].*;
         },
-        .f16 => if (t.nb[0] == 2) f16_format.quantizeRow(buffer, destination, n, null) else {
-            for (buffer[0..n], 0..) |value, i| {
-                at(u16, destination, i * t.nb[0]).* = f16_format.fromFloat(value);
-            }
+        else => |size| for (0..n / dtypes.layout(t.dtype).block_len) |i| {
+            @memcpy(storage[i * size ..][0..size], source + i * t.nb[0]);
         },
-        .bf16 => if (t.nb[0] == 2) bf16_format.quantizeRow(buffer, destination, n, null) else {
-            for (buffer[0..n], 0..) |value, i| {
-                at(u16, destination, i * t.nb[0]).* = bf16_format.fromFloat(value);
-            }
-        },
-        else => unreachable, // The plan refused it.
     }
+    return storage;
 }
 
-fn At(T: type, Bytes: type) type {
-    return if (@typeInfo(Bytes).pointer.is_const) *align(1) const T else *align(1) T;
-}
-
-inline fn at(T: type, bytes: anytype, offset: u64) At(T, @TypeOf(bytes)) {
-    return @ptrCast(bytes + offset);
+fn scatter(t: *const Tensor, destination: [*]u8, n: usize, storage: *const Packed) void {
+    switch (dtypes.layout(t.dtype).block_bytes) {
+        inline 1, 2, 4, 8 => |size| for (0..n) |i| {
+            (destination + i * t.nb[0])[0..size].* = storage[i * size ..][0..size].*;
+        },
+        else => |size| for (0..n / dtypes.layout(t.dtype).block_len) |i| {
+            @memcpy(destination + i * t.nb[0], storage[i * size ..][0..size]);
+        },
+    }
 }
