@@ -20,7 +20,7 @@ export const parts: Record<string, string[]> = {
   extra: ['extra', 'extra_samplers'],
   gguf: ['gguf'],
   models: ['models'],
-  cases: [],
+  cases: ['cases_files'],
 }
 
 interface Failure {

@@ -23,13 +23,14 @@ below.tensor = ['graph', 'device', 'native', 'errors']
 below.cli = [...Object.keys(below)]
 below.server = ['index', 'engine', 'text', 'errors']
 
-/** The layers of zig; `base` is the tables and types at its top level, `lib` the C ABI. */
+/** The layers of zig; `base` is the tables and types at its top level, `lib` the C ABI, `bench` a program. */
 const zigBelow: Record<string, string[]> = {
   base: [],
   kernels: ['base'],
   runtime: ['kernels', 'base'],
   cpu: ['runtime', 'kernels', 'base'],
-  lib: ['runtime', 'cpu', 'kernels', 'base'],
+  lib: ['cpu', 'runtime', 'kernels', 'base'],
+  bench: ['cpu', 'runtime', 'kernels', 'base'],
 }
 
 /** `src/cli/main.ts` is in `cli`, `src/index.ts` in `index`. */
@@ -40,7 +41,7 @@ export const layerOf = (path: string): string | undefined => {
   if (top === 'src') return inner === undefined ? stem : name
   if (top !== 'zig') return undefined
   if (inner !== undefined) return name
-  return stem === 'lib' ? 'lib' : stem in zigBelow ? stem : 'base'
+  return stem in zigBelow ? stem : 'base'
 }
 
 /** The runtime knows devices by their vtable alone; one file lists those that are built in. */
