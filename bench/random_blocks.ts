@@ -59,8 +59,8 @@ export class Random {
   }
 }
 
-// Where the f16 scales of a block lie, and what a deviation of 1 needs there: one over the deviation
-// of the values at scale 1. A minimum (second field) takes the mean away.
+// Where the f16 scales of a block lie, and what a deviation of 1 needs there: one over the
+// deviation of the values at scale 1. A minimum (second field) takes the mean away.
 const halfScales: Partial<Record<GgufTensorType, readonly (readonly [number, number])[]>> = {
   q4_0: [[0, 1 / 4.6]],
   q4_1: [

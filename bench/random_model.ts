@@ -1,4 +1,4 @@
-// Writes models of real sizes with random weights, fast: for benchmarks and tests that need no sense.
+// Writes models of real sizes with random weights, fast, for tests and benchmarks.
 //
 //   bun bench/random_model.ts --shape 1b --type q4_0 --vocab 128256 out.gguf
 //
@@ -72,7 +72,7 @@ export interface RandomModelSummary {
   readonly parameterCount: number
   /** Bytes of all tensors. */
   readonly tensorBytes: number
-  /** Bytes of weights that computing one token reads: every matrix once, of the embedding one row. */
+  /** Bytes of weights that one token reads: every matrix once, of the embedding one row. */
   readonly tokenBytes: number
 }
 

@@ -134,7 +134,7 @@ export const blobSource = (blob: Blob, name = 'blob'): ByteSource => ({
   },
 })
 
-/** The path that `source` stands for, or undefined when it has none (Blobs and the caller's own). */
+/** The path that `source` stands for; undefined for Blobs and for the caller's own sources. */
 export const pathOf = (source: GgufSource): string | undefined => {
   if (typeof source === 'string') return source
   if (source instanceof URL) {

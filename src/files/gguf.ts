@@ -1,6 +1,6 @@
 // An opened GGUF file, or the parts of a split one: metadata, and where each tensor's bytes lie.
 import { DisposedError, GgufError } from '../errors/index.ts'
-import { type ByteSource, fileSize } from './byte_source.ts'
+import { type ByteSource, fileSize, openFile } from './byte_source.ts'
 import { shorten } from './gguf_cursor.ts'
 import { GgufMetadata } from './gguf_metadata.ts'
 import type { ParsedHeader } from './gguf_parse.ts'
@@ -17,9 +17,8 @@ export interface GgufTensor extends TensorInfo {
 /** One file of a GGUF; only split ones have more than one. */
 export interface GgufFile {
   readonly name: string
-  /** The path, unless the file was read from a Blob or a ByteSource; then `source` is there. */
-  readonly path?: string
-  readonly source?: ByteSource
+  /** The path, which can be mapped; or what the file was read from. */
+  readonly source: string | ByteSource
   /** Bytes of the file when it was opened. */
   readonly size: number
   /** Where tensor data begin. */
@@ -29,8 +28,7 @@ export interface GgufFile {
 /** A parsed file and where it came from. */
 export interface GgufPart {
   readonly header: ParsedHeader
-  readonly path?: string
-  readonly source?: ByteSource
+  readonly source: string | ByteSource
 }
 
 /**
@@ -63,12 +61,11 @@ export class Gguf implements Disposable {
     this.version = header.version
     this.alignment = header.alignment
     this.dataOffset = header.dataOffset
-    this.files = parts.map(({ header: { file, fileBytes, dataOffset }, path, source }) => ({
+    this.files = parts.map(({ header: { file, fileBytes, dataOffset }, source }) => ({
       name: file,
+      source,
       size: fileBytes,
       dataOffset,
-      ...(path !== undefined && { path }),
-      ...(source !== undefined && { source }),
     }))
     const tensors = parts.flatMap((part, fileIndex) =>
       part.header.tensors.map((tensor) => ({
@@ -100,7 +97,9 @@ export class Gguf implements Disposable {
    * and the size of the file.
    */
   checkData(): void {
-    const sizes = this.files.map(({ path, size }) => (path === undefined ? size : fileSize(path)))
+    const sizes = this.files.map(({ source, size }) =>
+      typeof source === 'string' ? fileSize(source) : size,
+    )
     const isWhole = ({ fileIndex, offset, sizeBytes }: GgufTensor) =>
       sizeBytes === 0 || offset + sizeBytes <= sizes[fileIndex]!
     const cut = this.tensors.find((tensor) => !isWhole(tensor))
@@ -118,6 +117,33 @@ export class Gguf implements Disposable {
       `it takes the bytes up to ${offset + sizeBytes}, but the file ends at ${size} ` +
         `(${whole} of ${this.tensors.length} tensors are whole): an unfinished download?`,
     )
+  }
+
+  /**
+   * Reads bytes `start` to `end` of a tensor's data off this thread, where mapping is not wanted or
+   * not possible (Blobs).
+   *
+   * @throws RangeError when the tensor has no such bytes, GgufError when the file has not
+   * @example const rows = await gguf.readData(tensor, 0, 4 * rowBytes)
+   */
+  async readData(tensor: GgufTensor, start = 0, end = tensor.sizeBytes): Promise<Uint8Array> {
+    const isInside = Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0
+    if (!isInside || start > end || end > tensor.sizeBytes) {
+      throw new RangeError(`bytes ${start} to ${end} of a tensor of ${tensor.sizeBytes} bytes`)
+    }
+    const { name, source } = this.files[tensor.fileIndex]!
+    const [from, length] = [tensor.offset + start, end - start]
+    const read = async (file: ByteSource) => {
+      // Before the file's size is known to suffice, nothing is allocated for the bytes.
+      const bytes = from + length <= file.size ? await file.read(from, length) : undefined
+      if (bytes?.length === length) return bytes
+      const field = `tensor '${shorten(tensor.name)}' data`
+      const problem = `its ${length} bytes are not there: the file ends at ${file.size}`
+      throw new GgufError({ file: name, field, offset: from, value: file.size }, problem)
+    }
+    if (typeof source !== 'string') return read(source)
+    await using file = await openFile(source)
+    return await read(file)
   }
 
   /** Frees the header. Values that were taken from it before stay valid. */

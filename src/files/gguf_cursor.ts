@@ -121,7 +121,7 @@ export class HeaderCursor {
     return this.bytes.toString('utf8', start, end)
   }
 
-  /** Walks over `count` strings; the offsets of their lengths. */
+  /** Walks over `count` strings, without loading the last; the offsets of their lengths. */
   *strings(count: number): Steps<Uint32Array> {
     const starts = new Uint32Array(count)
     let done = 0
@@ -129,13 +129,6 @@ export class HeaderCursor {
       yield* this.need(8)
       done = this.#walk(starts, done, Math.min(count, done + walkBatch))
       yield
-    }
-    // The last string may reach beyond what is loaded.
-    if (this.position > this.loaded) {
-      const end = this.position
-      this.position = this.loaded
-      yield* this.need(end - this.loaded)
-      this.position = end
     }
     return starts
   }

@@ -1,12 +1,13 @@
 // Parses the header of one GGUF file (versions 2 and 3) and checks everything it says.
 //
 // Where the format or the cases leave a choice, this reader decides:
-// - A boolean byte other than 0 and 1 is true. Bytes that are no UTF-8 are kept, and shown as U+FFFD.
+// - A boolean byte other than 0 and 1 is true. Bytes that are no UTF-8 are kept; as text they show
+//   as U+FFFD.
 // - A tensor without dimensions is one value; a dimension of 0 makes an empty tensor.
 // - A tensor may have an empty name. Names that agree up to a NUL byte are duplicates.
-// - Tensors may lie in any order and with holes between them, if they do not overlap. A file that
-//   ends early is an error only when its data are used (`Gguf.checkData`), but a tensor after a hole
-//   must lie inside the file, since such an offset is otherwise more likely to be nonsense.
+// - Tensors may lie in any order and with holes between them, if they do not overlap.
+// - A file that ends early is an error only when its data are used (`Gguf.checkData`), but a tensor
+//   after a hole must lie inside the file: otherwise its offset is more likely to be nonsense.
 // - The last tensor need not be padded to the alignment.
 // - Counts, sizes and offsets that a JavaScript number cannot hold exactly (2^53) are errors.
 import { describeForeignMagic } from './foreign_magic.ts'
@@ -71,6 +72,8 @@ export function* parseHeader(file: string, fileBytes: number): Steps<ParsedHeade
   }
   const alignment = readAlignment(cursor, entries)
   const { tensors, dataOffset } = yield* readTensors(cursor, tensorCount, alignment)
+  // Walking over strings does not load the last one.
+  yield* cursor.need(0)
   const { bytes } = cursor
   return { file, fileBytes, version, alignment, bytes, entries, tensors, dataOffset }
 }

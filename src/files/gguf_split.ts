@@ -45,15 +45,16 @@ export const otherPartPaths = (first: GgufPart): string[] => {
   if (keys === undefined) return []
   const { number, count } = keys
   const part = `part ${number + 1} of ${count}`
-  if (first.path === undefined) {
+  const path = first.source
+  if (typeof path !== 'string') {
     return fail(first, "key 'split.no'", number, `it is ${part}: give all parts as an array`)
   }
   const ending = `-${digits(number + 1)}-of-${digits(count)}.gguf`
-  if (!first.path.endsWith(ending)) {
+  if (!path.endsWith(ending)) {
     const fix = `its name must end in ${ending} for the others to be found, or give all as an array`
     return fail(first, "key 'split.no'", number, `it is ${part}: ${fix}`)
   }
-  const prefix = first.path.slice(0, -ending.length)
+  const prefix = path.slice(0, -ending.length)
   if (number !== 0) {
     const begin = splitPath(prefix, 0, count)
     return fail(first, "key 'split.no'", number, `it is ${part}: open the first, ${begin}`)

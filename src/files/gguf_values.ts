@@ -6,8 +6,8 @@ import { type GgufElementType, type GgufFixedType, valueBytes } from './gguf_typ
 export type GgufValue = number | bigint | boolean | string | GgufArray
 
 /**
- * A value to be written. JavaScript has one kind of number and GGUF ten, so numbers name their type;
- * typed arrays imply it (a Uint8Array is an array of u8).
+ * A value to be written. JavaScript has one kind of number and GGUF ten, so numbers name their
+ * type; typed arrays imply it (a Uint8Array is an array of u8).
  *
  * @example
  * { type: 'u32', value: 6 }

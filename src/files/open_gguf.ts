@@ -61,9 +61,10 @@ export const openGguf = (
  * millisecond, whatever its size. Of a Blob or a ByteSource (perhaps over HTTP) only the header is
  * fetched.
  *
- * @param source a path, a file: URL, a Blob, a BunFile or a ByteSource; or all parts of a split file
+ * @param source a path, a file: URL, a Blob, a BunFile or a ByteSource; or all parts of a split
+ *   file in an array
  * @throws GgufError as `openGguf`; rejects with `signal.reason` when aborted
- * @example const gguf = await readGguf(Bun.file('model.gguf'), { signal: AbortSignal.timeout(500) })
+ * @example const gguf = await readGguf(file, { signal: AbortSignal.timeout(500) })
  */
 export const readGguf = async (
   source: GgufSource | readonly GgufSource[],
@@ -117,12 +118,12 @@ const toSource = (source: GgufSource, index: number): ByteSource => {
 
 const parsePath = (path: string): GgufPart => {
   using source = openFileSync(path)
-  return { header: runNow(parseHeader(source.name, source.size), source), path }
+  return { header: runNow(parseHeader(source.name, source.size), source), source: path }
 }
 
 const parseFile = async (path: string, signal?: AbortSignal): Promise<GgufPart> => {
   await using source = await openFile(path)
-  return { header: await runSliced(parseHeader(path, source.size), source, signal), path }
+  return { header: await runSliced(parseHeader(path, source.size), source, signal), source: path }
 }
 
 const parseSource = async (source: ByteSource, signal?: AbortSignal): Promise<GgufPart> => {

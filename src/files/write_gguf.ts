@@ -10,8 +10,8 @@ import type { GgufValueInput } from './gguf_values.ts'
 import { runSliced } from './slices.ts'
 
 /**
- * Bytes of a tensor: whole, in pieces, or a function that gives either when it is the tensor's turn.
- * A piece may be reused for the next once that is asked for.
+ * Bytes of a tensor: whole, in pieces, or a function that gives either when it is the tensor's
+ * turn. A piece may be reused for the next once that is asked for.
  */
 export type GgufData =
   | ArrayBufferView
@@ -43,16 +43,16 @@ export interface WriteGgufOptions {
 }
 
 /**
- * Writes a GGUF file of version 3. It is written under another name and renamed when it is whole and
- * on the disk: what was at `path` stays until then, and stays for good if writing fails.
+ * Writes a GGUF file of version 3. It is written under another name and renamed when it is whole
+ * and on the disk: what was at `path` stays until then, and stays for good if writing fails.
  *
  * @throws TypeError or RangeError, before anything is written, for contents that are not valid;
- *   RangeError when a tensor gives more or fewer bytes than its shape needs; GgufError when the file
- *   system refuses; `signal.reason` when aborted
+ *   RangeError when a tensor gives more or fewer bytes than its shape needs; GgufError when the
+ *   file system refuses; `signal.reason` when aborted
  * @example
  * await writeGguf('half.gguf', {
  *   metadata: { 'general.architecture': 'llama', 'llama.block_count': { type: 'u32', value: 6 } },
- *   tensors: [{ name: 'output_norm.weight', type: 'f32', shape: [2], data: new Float32Array([1, 1]) }],
+ *   tensors: [{ name: 'norm.weight', type: 'f32', shape: [2], data: new Float32Array([1, 1]) }],
  * })
  */
 export const writeGguf = async (

@@ -6,6 +6,7 @@ import {
   mkdirSync,
   mkdtempSync,
   openSync,
+  readFileSync,
   rmSync,
   truncateSync,
   unlinkSync,
@@ -15,6 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { Random } from '../../bench/random_blocks.ts'
 import { GgufError } from '../../src/errors/index.ts'
 import { type ByteSource, openGguf, readGguf } from '../../src/files/index.ts'
 import { raw } from './raw_gguf.ts'
@@ -59,7 +61,7 @@ describe('what can be opened', () => {
     const inside = put('inside.bin', Buffer.concat([Buffer.from('junk'), small]))
     const gguf = await readGguf(Bun.file(inside).slice(4, 4 + small.length))
     expect(gguf.tensors[0]!.offset).toBe(64)
-    expect(gguf.files[0]!.path).toBeUndefined()
+    expect(typeof gguf.files[0]!.source).toBe('object')
   })
 
   test('anything else is a TypeError', async () => {
@@ -142,6 +144,54 @@ test('a tensor in the last page of a sparse file beyond 4 GiB is found', async (
     gguf.checkData()
     expect(gguf.tensors[0]).toMatchObject({ offset: 2 ** 32, sizeBytes: 4096 })
   }
+})
+
+test('strings of all lengths are whole, wherever the reads divide them', async () => {
+  const random = new Random(1)
+  const strings = Array.from({ length: 300 }, (_, index) => random.bytes(index ** 2))
+  // Ends in the longest string, larger than a read.
+  const header = raw().header(0, 1).key('a', 9).u32(8).u64(301)
+  for (const bytes of strings) header.string(bytes)
+  const path = put('strings.gguf', header.string(random.bytes(3_000_000)).bytes())
+  const blob = new Blob([await Bun.file(path).arrayBuffer()])
+  for (const { metadata } of [openGguf(path), await readGguf(path), await readGguf(blob)]) {
+    const list = metadata.strings('a')
+    expect(strings.every((bytes, index) => Buffer.compare(bytes, list.bytes(index)) === 0)).toBe(
+      true,
+    )
+    expect(Buffer.compare(list.bytes(300).subarray(-4), endOf(path))).toBe(0)
+  }
+})
+
+const endOf = (path: string): Uint8Array => readFileSync(path).subarray(-4)
+
+describe('data of a tensor', () => {
+  const data = Uint8Array.from({ length: 128 }, (_, index) => index)
+  const header = raw()
+    .header(2, 0)
+    .tensor('cut', [2 ** 50], 24, 128)
+    .tensor('t', [32], 0, 0)
+  const bytes = header.pad().raw(data).bytes()
+
+  test('is read whole or in part, from a path and from a Blob', async () => {
+    for (const gguf of [openGguf(put('data.gguf', bytes)), await readGguf(new Blob([bytes]))]) {
+      const tensor = gguf.tensorsByName.get('t')!
+      expect(await gguf.readData(tensor)).toEqual(data)
+      expect(await gguf.readData(tensor, 5, 9)).toEqual(data.subarray(5, 9))
+      expect(await gguf.readData(tensor, 128)).toHaveLength(0)
+      for (const [start, end] of [
+        [-1, 3],
+        [3, 2],
+        [0, 129],
+        [0.5, 2],
+        [Number.NaN, 2],
+      ]) {
+        await expect(gguf.readData(tensor, start, end)).rejects.toThrow(RangeError)
+      }
+      const cut = gguf.tensorsByName.get('cut')!
+      await expect(gguf.readData(cut)).rejects.toThrow(/tensor 'cut' data.*not there/)
+    }
+  })
 })
 
 describe('abort', () => {

@@ -1,4 +1,4 @@
-// Every hostile or odd GGUF file gets its verdict: accepted, rejected by name and place, or cut off.
+// Every hostile or odd GGUF file gets its verdict: accepted, rejected by name and place, or cut.
 import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
-// Small GGUF files, most of them wrong, with the right verdict on each: the table of the tests and of
-// `bun run golden cases`. Ids A1, A2, … are those of the cases page; further ones have none.
+// Small GGUF files, most of them wrong, with the right verdict on each: the table of the tests and
+// of `bun run golden cases`. A1, A2, … number the kinds of damage.
 import type { Gguf } from '../../src/files/index.ts'
 import { type RawGguf, raw } from './raw_gguf.ts'
 

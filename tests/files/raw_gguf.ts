@@ -1,6 +1,6 @@
 // Builds GGUF bytes field by field, right or wrong: independent of the writer under test.
 
-/** Appends little-endian fields. Numbers of 64 bits wrap, so that any bit pattern can be written. */
+/** Appends little-endian fields. Numbers of 64 bits wrap: any bit pattern can be written. */
 export class RawGguf {
   readonly #parts: Uint8Array[] = []
 
