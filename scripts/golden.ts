@@ -74,11 +74,11 @@ const readOptions = () => {
 /** The data that lies beside a checkout, too large to be part of it. */
 const shared = relative(process.cwd(), join(import.meta.dir, '../../shared'))
 
-/** Where a part's data lies; `--dir` itself may be the folder of cases. */
-const folderOf = (part: string, dir: string | undefined): string => {
+/** Where a part's data lies; `--dir` itself may be the folder of cases, when they are asked for. */
+const folderOf = (part: string, dir: string | undefined, asked: boolean): string => {
   if (part !== 'cases') return join(dir ?? join(shared, 'golden'), part)
   if (dir === undefined) return join(shared, 'cases')
-  return existsSync(join(dir, 'cases')) ? join(dir, 'cases') : dir
+  return asked && !existsSync(join(dir, 'cases')) ? dir : join(dir, 'cases')
 }
 
 const moduleFile = (name: string): string => join(import.meta.dir, 'golden', `${name}.ts`)
@@ -125,7 +125,8 @@ const main = async (): Promise<number> => {
   const tally = new Tally(json ? () => {} : console.log)
   for (const part of Object.keys(parts)) {
     if (asked.size > 0 && !asked.has(part)) continue
-    await runPart(part, folderOf(part, dir), { tally, asked: asked.has(part), only })
+    const named = asked.has(part)
+    await runPart(part, folderOf(part, dir, named), { tally, asked: named, only })
   }
   const { passed, failures } = tally
   if (json) console.log(JSON.stringify({ passed, failed: failures.length, failures }))

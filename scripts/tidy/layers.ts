@@ -23,7 +23,10 @@ below.tensor = ['graph', 'device', 'native', 'errors']
 below.cli = [...Object.keys(below)]
 below.server = ['index', 'engine', 'text', 'errors']
 
-/** The layers of zig; `base` is the tables and types at its top level, `lib` the C ABI, `bench` a program. */
+/**
+ * The layers of zig: `base` is the tables and types at its top level, `lib` the C ABI, `bench` a
+ * program.
+ */
 const zigBelow: Record<string, string[]> = {
   base: [],
   kernels: ['base'],
