@@ -145,6 +145,11 @@ export const pathOf = (source: GgufSource): string | undefined => {
   // Of the other Blobs only a BunFile has a name; a slice of one keeps it, and is read as a Blob.
   const name = (source as { name?: unknown }).name
   if (typeof name !== 'string') return undefined
-  const stats = statSync(name, { throwIfNoEntry: false })
-  return stats === undefined || !stats.isFile() || stats.size === source.size ? name : undefined
+  try {
+    const stats = statSync(name)
+    return stats.isFile() && stats.size !== source.size ? undefined : name
+  } catch {
+    // Opening it will tell what is wrong.
+    return name
+  }
 }
