@@ -3,6 +3,7 @@
 // The expressions are those that the reference runner applies, because its ids are what files are
 // tested with. They differ from the models' own in a few places: there `~` is no symbol, letters
 // beyond ASCII count as both cases, and no pass sees past the end of the piece that it cuts.
+import type { DigitGrouping } from './digit_groups.ts'
 
 /** One pass over the text, or over each piece that the pass before made. */
 export type Pass =
@@ -10,8 +11,8 @@ export type Pass =
   | { readonly cover: string }
   /** Each match is a piece, and so is what lies between two matches. */
   | { readonly find: string }
-  /** Cuts digits into groups of three counted from the right; see `digit_groups.ts`. */
-  | { readonly digits: 'glued' | 'apart' | 'bounded' }
+  /** Cuts digits into groups of three. */
+  | { readonly digits: DigitGrouping }
 
 export interface PreTokenizer {
   readonly passes: readonly Pass[]
@@ -27,6 +28,8 @@ export interface PreTokenizer {
   readonly marksSpaces?: true
   /** A run of line feeds that is a token stays whole. */
   readonly keepsLineFeeds?: true
+  /** Files may come without merges. */
+  readonly mergesAreOptional?: true
   /** There is no beginning-of-sequence token unless the file names one. */
   readonly noDefaultBos?: true
 }
@@ -254,6 +257,7 @@ const PRE_TOKENIZERS: Record<string, PreTokenizer> = {
       },
     ],
     cleanSpaces: false,
+    mergesAreOptional: true,
   },
 
   'gpt-2': { passes: [gpt2] },

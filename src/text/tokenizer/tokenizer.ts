@@ -1,13 +1,18 @@
 // The tokenizer that a model file describes: text to ids and back.
 import { UnsupportedModelError } from '../../errors/index.ts'
+import { BpeModel } from './bpe.ts'
 import { type DetokenizeOptions, detokenize } from './detokenize.ts'
 import { IdList } from './id_list.ts'
 import { pieceBytes } from './pieces.ts'
+import { Plamo2Model } from './plamo2.ts'
+import { RwkvModel } from './rwkv.ts'
 import { SpecialSplitter } from './special_split.ts'
 import { SpmModel } from './spm.ts'
 import type { TextModel } from './text_model.ts'
+import { UgmModel } from './ugm.ts'
 import { Attribute, Vocabulary } from './vocabulary.ts'
 import type { SpecialIds, VocabularySource } from './vocabulary_source.ts'
+import { WpmModel } from './wpm.ts'
 
 export interface EncodeOptions {
   /** Add the tokens that the vocabulary puts around a text, such as one BOS. Default true. */
@@ -202,6 +207,32 @@ export function createTokenizer(source: VocabularySource): Tokenizer {
 }
 
 function modelOf(vocabulary: Vocabulary): TextModel {
-  if (vocabulary.kind === 'spm') return new SpmModel(vocabulary)
-  throw new UnsupportedModelError('tokenizer.ggml.model', vocabulary.model, 'not read yet')
+  switch (vocabulary.kind) {
+    case 'spm':
+      return new SpmModel(vocabulary)
+    case 'bpe':
+      return new BpeModel(vocabulary)
+    case 'wpm':
+      return new WpmModel(vocabulary)
+    case 'ugm':
+      return new UgmModel(vocabulary)
+    case 'rwkv':
+      return new RwkvModel(vocabulary)
+    case 'plamo2':
+      return new Plamo2Model(vocabulary)
+    case 'none':
+      return new NoModel()
+  }
+}
+
+/** Models that take ids alone. */
+class NoModel implements TextModel {
+  // biome-ignore lint/correctness/useYield: it only ever throws.
+  *segment(): Generator<void, void> {
+    throw new UnsupportedModelError(
+      'tokenizer.ggml.model',
+      'none',
+      'the model has no vocabulary: give it token ids instead of text',
+    )
+  }
 }

@@ -31,7 +31,6 @@ const KINDS: Record<string, VocabularyKind> = {
   llama: 'spm',
   gpt2: 'bpe',
   gemma4: 'bpe',
-  hybriddna: 'bpe',
   whitespace: 'bpe',
   bert: 'wpm',
   t5: 'ugm',
@@ -111,12 +110,12 @@ export class Vocabulary {
     }
     this.kind = kind
     this.model = source.model
-    this.tokens = namedTokens(source.tokens)
+    this.tokens = kind === 'none' ? source.tokens : namedTokens(source.tokens)
     this.size = this.tokens.count
     this.merges = source.merges
     this.scores = scoresOf(source)
     this.attributes = attributesOf(source)
-    this.index = new PieceIndex(this.tokens)
+    this.index = new PieceIndex(this.tokens, kind === 'none' ? () => false : undefined)
     if (this.index.duplicates.length > 0) {
       const id = this.index.duplicates[0]!
       this.warnings.push(
@@ -187,7 +186,11 @@ export class Vocabulary {
       if (Number.isInteger(given) && given >= 0 && given < this.size) ids[role] = given
       else this.warnings.push(`the ${role} token ${given} is not in the vocabulary of ${this.size}`)
     }
-    this.adopt(ids, 'eot', END_OF_TURN)
+    this.adopt(
+      ids,
+      'eot',
+      END_OF_TURN.filter((name) => name !== '<|end|>' || !this.goesOnAfterEnd()),
+    )
     this.adopt(ids, 'eom', END_OF_MESSAGE)
     for (const [role, names] of Object.entries(FILL_IN_MIDDLE)) {
       this.adopt(ids, role as keyof SpecialIds, names)
@@ -232,10 +235,8 @@ export class Vocabulary {
       if (id >= 0) attributes[id] = Attribute.userDefined
     }
     for (const id of [ids.eos, ids.eot, ids.eom]) if (id >= 0) found.add(id)
-    // Harmony and Solar Open go on after <|end|>: it only closes one of several messages.
-    const calls = named.has('<|call|>') || named.has('<|calls|>')
     const end = named.get('<|end|>')
-    if (end !== undefined && calls && (named.has('<|return|>') || named.has('<|flush|>'))) {
+    if (end !== undefined && this.goesOnAfterEnd()) {
       found.delete(end)
       attributes[end] = Attribute.userDefined
     }
@@ -246,6 +247,12 @@ export class Vocabulary {
       attributes[strike] = Attribute.normal
     }
     return found
+  }
+
+  /** In harmony and Solar Open, <|end|> only closes one of several messages of a turn. */
+  private goesOnAfterEnd(): boolean {
+    const has = (name: string): boolean => this.idOf(name) >= 0
+    return (has('<|call|>') || has('<|calls|>')) && (has('<|return|>') || has('<|flush|>'))
   }
 
   /** Files do not carry these properties; the models are known by name. */

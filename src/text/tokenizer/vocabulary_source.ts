@@ -37,7 +37,7 @@ export const TokenType = {
  * vocabularies); what is left out gets the default of its kind of vocabulary.
  */
 export interface VocabularySource {
-  /** `llama`, `gpt2`, `gemma4`, `bert`, `t5`, `rwkv`, `plamo2`, `hybriddna`, `whitespace`, `none`. */
+  /** `llama`, `gpt2`, `gemma4`, `bert`, `t5`, `rwkv`, `plamo2`, `whitespace`, `none`. */
   model: string
   /** How byte-pair vocabularies cut text into words, for example `llama-bpe`. */
   pre?: string | undefined

@@ -1,0 +1,45 @@
+// RWKV "world" vocabularies: the longest piece from the left, over bytes.
+import { ByteTrie } from './byte_trie.ts'
+import type { IdList } from './id_list.ts'
+import { unescapePiece } from './rwkv_pieces.ts'
+import { entryBytes } from './string_table.ts'
+import type { TextModel } from './text_model.ts'
+import type { Vocabulary } from './vocabulary.ts'
+
+/** Ids between two yields. */
+const SLICE = 1 << 13
+
+export class RwkvModel implements TextModel {
+  private readonly trie = new ByteTrie()
+  private readonly unknown: number
+
+  constructor(vocabulary: Vocabulary) {
+    this.unknown = vocabulary.ids.unknown
+    for (let id = 0; id < vocabulary.size; id++) {
+      if (!vocabulary.isText(id)) continue
+      const piece = unescapePiece(entryBytes(vocabulary.tokens, id))
+      this.trie.insert(piece, 0, piece.length, id)
+    }
+  }
+
+  *segment(text: Uint8Array, out: IdList): Generator<void, void> {
+    const { trie, unknown } = this
+    let start = 0
+    for (let count = 1; start < text.length; count++) {
+      let id = -1
+      let end = start + 1
+      let node = 0
+      for (let i = start; i < text.length; i++) {
+        node = trie.child(node, text[i]!)
+        if (node < 0) break
+        if (trie.value(node) < 0) continue
+        id = trie.value(node)
+        end = i + 1
+      }
+      if (id >= 0) out.push(id)
+      else if (unknown >= 0) out.push(unknown)
+      start = end
+      if (count % SLICE === 0) yield
+    }
+  }
+}
