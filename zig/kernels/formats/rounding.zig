@@ -21,18 +21,24 @@ pub fn clamp(x: anytype, low: i32, high: i32) @TypeOf(x) {
     return @max(fill(@TypeOf(x), low), @min(fill(@TypeOf(x), high), x));
 }
 
-/// Towards zero; 0 for NaN and for all outside the range of i32.
+/// Towards zero; the smallest i32 for NaN and for all outside the range of i32, as the
+/// processor's conversion gives it. Its lowest byte is 0.
 pub fn truncate(x: anytype) Like(@TypeOf(x), i32) {
     const Float = @TypeOf(x);
-    const zero = fill(Float, 0);
     const inside = @abs(x) < fill(Float, 2147483648.0);
-    if (@typeInfo(Float) != .vector) return @intFromFloat(if (inside) x else zero);
-    return @intFromFloat(@select(f32, inside, x, zero));
+    const least = fill(Float, -2147483648.0);
+    if (@typeInfo(Float) != .vector) return @intFromFloat(if (inside) x else least);
+    return @intFromFloat(@select(f32, inside, x, least));
 }
 
-/// Ties away from zero; 0 for NaN and for all outside the range of i32.
+/// Ties away from zero; the smallest i32 for NaN and for all outside the range of i32.
 pub fn roundAway(x: anytype) Like(@TypeOf(x), i32) {
     return truncate(@round(x));
+}
+
+/// The lowest byte, which is what a conversion to an 8-bit type leaves in C.
+pub fn lowByte(x: anytype) Like(@TypeOf(x), u8) {
+    return @truncate(@as(Like(@TypeOf(x), u32), @bitCast(x)));
 }
 
 /// `Element`, or a vector of it when `Model` is a vector.
@@ -60,12 +66,13 @@ test "nearest rounds ties to even and every float gives some integer" {
     }
 }
 
-test "rounding away and truncating give 0 where an integer cannot hold the float" {
+test "rounding away and truncating give the least integer where none can hold the float" {
     try std.testing.expectEqual(@as(i32, 3), roundAway(@as(f32, 2.5)));
     try std.testing.expectEqual(@as(i32, -3), roundAway(@as(f32, -2.5)));
     try std.testing.expectEqual(@as(i32, 0), roundAway(@as(f32, 0.49999997)));
     try std.testing.expectEqual(@as(i32, -2), truncate(@as(f32, -2.9)));
     for ([_]f32{ std.math.inf(f32), std.math.nan(f32), 2147483648.0, -3e38 }) |x| {
-        try std.testing.expectEqual(@as(i32, 0), truncate(x));
+        try std.testing.expectEqual(std.math.minInt(i32), truncate(x));
+        try std.testing.expectEqual(0, lowByte(truncate(x)));
     }
 }

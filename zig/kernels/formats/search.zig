@@ -1,0 +1,441 @@
+//! Searches for the scale (and min) of a group of values with the least weighted error.
+//!
+//! Bytes must equal those of the reference, so every sum is taken in the order of the values and
+//! each expression rounds where the reference's does. Speed comes from `lanes` groups searched
+//! side by side: value i of all groups lies in one vector, and what the reference does by
+//! branches is done by masks.
+
+const std = @import("std");
+const rounding = @import("rounding.zig");
+
+/// Groups whose magnitudes are all smaller are zero.
+pub const tiny = 1e-15;
+
+/// The scales that `affine` tries are those at which the largest level is
+/// `max + first + i * step`; errors are absolute or squared.
+pub const Tries = struct { first: f32, step: f32, count: usize, absolute: bool };
+
+/// The tries when there is an importance matrix.
+pub const fine_tries: Tries = .{ .first = -0.9, .step = 0.05, .count = 37, .absolute = false };
+
+pub fn Search(comptime lanes: usize, comptime n: usize) type {
+    return struct {
+        pub const V = @Vector(lanes, f32);
+        pub const I = @Vector(lanes, i32);
+        const zero: V = @splat(0);
+        const one: V = @splat(1);
+
+        /// `groups` neighbouring groups of n values, turned so that one vector holds value i of
+        /// each; lanes beyond `groups` are zero.
+        pub fn turn(src: [*]const f32, groups: usize) [n]V {
+            var turned: [n][lanes]f32 = @splat(@splat(0));
+            for (0..@min(groups, lanes)) |lane| {
+                for (0..n) |i| turned[i][lane] = src[lane * n + i];
+            }
+            var out: [n]V = undefined;
+            for (turned, &out) |row, *vector| vector.* = row;
+            return out;
+        }
+
+        /// The inverse of `turn`, for numbers below 256.
+        pub fn turnBack(numbers: *const [n]I, out: *[lanes * n]u8) void {
+            for (numbers, 0..) |vector, i| {
+                const bytes: [lanes]u8 = rounding.lowByte(vector);
+                for (bytes, 0..) |byte, lane| out[lane * n + i] = byte;
+            }
+        }
+
+        /// The sum over each group, in order.
+        pub fn sum(x: *const [n]V) V {
+            var total = zero;
+            for (x) |value| total += value;
+            return total;
+        }
+
+        pub const Symmetric = struct { scales: V, levels: [n]I };
+
+        /// x = scale * (level - half), levels 0 .. 2 * half - 1. Nineteen scales are tried.
+        pub fn symmetric(comptime half: comptime_int, x: *const [n]V, w: *const [n]V) Symmetric {
+            const extreme = signedExtreme(x);
+            var level_inverse = @as(V, @splat(-half)) / extreme.value;
+            var sums = correlate(half, x, w, level_inverse);
+            var scale = @select(f32, sums.l2 != zero, sums.lx / sums.l2, zero);
+            var best = scale * sums.lx;
+            inline for (0..19) |try_index| {
+                const step: comptime_int = @as(comptime_int, try_index) - 9;
+                if (step == 0) continue;
+                const numerator = half + @as(f32, 0.1) * @as(f32, step);
+                const inverse = @as(V, @splat(-numerator)) / extreme.value;
+                sums = correlate(half, x, w, inverse);
+                const better = both(sums.l2 > zero, sums.lx * sums.lx > best * sums.l2);
+                scale = @select(f32, better, sums.lx / sums.l2, scale);
+                best = @select(f32, better, scale * sums.lx, best);
+                level_inverse = @select(f32, better, inverse, level_inverse);
+            }
+            const dead = extreme.magnitude < @as(V, @splat(tiny));
+            var out: Symmetric = .{ .scales = @select(f32, dead, zero, scale), .levels = undefined };
+            for (x, &out.levels) |value, *level| {
+                const l = rounding.nearestIn(level_inverse * value, -half, half - 1);
+                level.* = @select(i32, dead, @as(I, @splat(0)), l + @as(I, @splat(half)));
+            }
+            return out;
+        }
+
+        const Sums = struct { lx: V, l2: V };
+
+        fn correlate(comptime half: comptime_int, x: *const [n]V, w: *const [n]V, inverse: V) Sums {
+            var sums: Sums = .{ .lx = zero, .l2 = zero };
+            for (x, w) |value, weight| {
+                const l = toFloat(rounding.nearestIn(inverse * value, -half, half - 1));
+                sums.lx += weight * value * l;
+                sums.l2 += weight * l * l;
+            }
+            return sums;
+        }
+
+        /// Like `symmetric`, with the weight x * x: one scale is tried, then single levels are
+        /// moved as long as that helps, five rounds at most.
+        pub fn symmetricByMoves(comptime half: comptime_int, x: *const [n]V) Symmetric {
+            const extreme = signedExtreme(x);
+            const inverse = @as(V, @splat(-half)) / extreme.value;
+            var l: [n]V = undefined;
+            var sums: Sums = .{ .lx = zero, .l2 = zero };
+            for (x, &l) |value, *level| {
+                level.* = toFloat(rounding.nearestIn(inverse * value, -half, half - 1));
+                const weight = value * value;
+                sums.lx += weight * value * level.*;
+                sums.l2 += weight * level.* * level.*;
+            }
+            for (0..5) |_| {
+                var moved: @Vector(lanes, bool) = @splat(false);
+                for (x, &l) |value, *level| {
+                    const weight = value * value;
+                    var lx = sums.lx - weight * value * level.*;
+                    var l2 = sums.l2 - weight * level.* * level.*;
+                    const positive = lx > zero;
+                    const next = toFloat(rounding.nearestIn(value * l2 / lx, -half, half - 1));
+                    lx += weight * value * next;
+                    l2 += weight * next * next;
+                    const gain = lx * lx * sums.l2 > sums.lx * sums.lx * l2;
+                    const accept = both(both(positive, next != level.*), both(l2 > zero, gain));
+                    level.* = @select(f32, accept, next, level.*);
+                    sums.lx = @select(f32, accept, lx, sums.lx);
+                    sums.l2 = @select(f32, accept, l2, sums.l2);
+                    moved = either(moved, accept);
+                }
+                // Another round would do the same as this one.
+                if (!@reduce(.Or, moved)) break;
+            }
+            const dead = extreme.magnitude < @as(V, @splat(tiny));
+            const scale = @select(f32, sums.l2 > zero, sums.lx / sums.l2, zero);
+            var out: Symmetric = .{ .scales = @select(f32, dead, zero, scale), .levels = undefined };
+            for (l, &out.levels) |level, *number| {
+                const shifted: I = @intFromFloat(level + @as(V, @splat(half)));
+                number.* = @select(i32, dead, @as(I, @splat(0)), shifted);
+            }
+            return out;
+        }
+
+        pub const Affine = struct {
+            scales: V,
+            /// What is subtracted; never negative for finite input.
+            mins: V,
+            levels: [n]I,
+        };
+
+        /// x = scale * level - min, levels 0 .. max.
+        pub fn affine(
+            comptime max: comptime_int,
+            comptime tries: Tries,
+            x: *const [n]V,
+            w: *const [n]V,
+        ) Affine {
+            const range = measure(x, w);
+            const extent = range.high - range.low;
+            var state: AffineState = .{
+                .scale = one / (@as(V, @splat(max)) / extent),
+                .low = range.low,
+                .level_inverse = @as(V, @splat(max)) / extent,
+                .level_low = range.low,
+                .best = zero,
+            };
+            var l: [n]V = undefined;
+            assign(max, x, state.level_inverse, state.low, &l);
+            state.best = errorOf(tries.absolute, x, w, &l, state.scale, state.low);
+            for (0..tries.count) |i| {
+                const steps = tries.first + tries.step * @as(f32, @floatFromInt(i)) + max;
+                const inverse = @as(V, @splat(steps)) / (range.high - state.low);
+                assign(max, x, inverse, state.low, &l);
+                const fit = regress(x, w, &l, range.weight, range.weighted);
+                const loss = errorOf(tries.absolute, x, w, &l, fit.scale, fit.low);
+                const better = both(fit.valid, loss < state.best);
+                state.level_inverse = @select(f32, better, inverse, state.level_inverse);
+                state.level_low = @select(f32, better, state.low, state.level_low);
+                state.best = @select(f32, better, loss, state.best);
+                state.scale = @select(f32, better, fit.scale, state.scale);
+                state.low = @select(f32, better, fit.low, state.low);
+            }
+            const flat = range.high == range.low;
+            var out: Affine = .{
+                .scales = @select(f32, flat, zero, state.scale),
+                .mins = -@select(f32, flat, range.low, state.low),
+                .levels = undefined,
+            };
+            for (x, &out.levels) |value, *level| {
+                const exact = state.level_inverse * (value - state.level_low);
+                const held = rounding.nearestIn(exact, 0, max);
+                level.* = @select(i32, flat, @as(I, @splat(0)), held);
+            }
+            return out;
+        }
+
+        const AffineState = struct { scale: V, low: V, level_inverse: V, level_low: V, best: V };
+
+        /// `low` is at most 0; `weight` sums w and `weighted` w * x.
+        const Range = struct { low: V, high: V, weight: V, weighted: V };
+
+        fn measure(x: *const [n]V, w: *const [n]V) Range {
+            var range: Range = .{ .low = x[0], .high = x[0], .weight = w[0], .weighted = w[0] * x[0] };
+            for (x[1..], w[1..]) |value, weight| {
+                range.low = @select(f32, value < range.low, value, range.low);
+                range.high = @select(f32, value > range.high, value, range.high);
+                range.weight += weight;
+                range.weighted += weight * value;
+            }
+            range.low = @select(f32, range.low > zero, zero, range.low);
+            return range;
+        }
+
+        fn assign(comptime max: comptime_int, x: *const [n]V, inverse: V, low: V, l: *[n]V) void {
+            for (x, l) |value, *level| {
+                level.* = toFloat(rounding.nearestIn(inverse * (value - low), 0, max));
+            }
+        }
+
+        fn errorOf(
+            comptime absolute: bool,
+            x: *const [n]V,
+            w: *const [n]V,
+            l: *const [n]V,
+            scale: V,
+            low: V,
+        ) V {
+            var total = zero;
+            for (x, w, l) |value, weight, level| {
+                const diff = scale * level + low - value;
+                total += weight * (if (absolute) @abs(diff) else diff * diff);
+            }
+            return total;
+        }
+
+        const Fit = struct { scale: V, low: V, valid: @Vector(lanes, bool) };
+
+        /// Weighted linear regression of x on the levels, with `low` held at or below 0.
+        fn regress(x: *const [n]V, w: *const [n]V, l: *const [n]V, weight_sum: V, x_sum: V) Fit {
+            var l_sum = zero;
+            var l2_sum = zero;
+            var xl_sum = zero;
+            for (x, w, l) |value, weight, level| {
+                l_sum += weight * level;
+                l2_sum += weight * level * level;
+                xl_sum += weight * level * value;
+            }
+            const determinant = weight_sum * l2_sum - l_sum * l_sum;
+            const scale = (weight_sum * xl_sum - x_sum * l_sum) / determinant;
+            const low = (l2_sum * x_sum - l_sum * xl_sum) / determinant;
+            const above = low > zero;
+            return .{
+                .scale = @select(f32, above, xl_sum / l2_sum, scale),
+                .low = @select(f32, above, zero, low),
+                .valid = determinant > zero,
+            };
+        }
+
+        pub const NonNegative = struct { scales: V, levels: [n]I };
+
+        /// x = scale * level, levels 0 .. max. Nine scales are tried, then single levels are moved
+        /// as long as that helps, five rounds at most. A level below 0, of a negative x, wraps
+        /// around to a byte as it does in the reference.
+        pub fn nonNegative(comptime max: comptime_int, x: *const [n]V, w: *const [n]V) NonNegative {
+            var largest = zero;
+            for (x) |value| largest = @select(f32, largest > value, largest, value);
+            const inverse = bestInverse(max, x, w, largest);
+            var l: [n]V = undefined;
+            var sums: Sums = .{ .lx = zero, .l2 = zero };
+            for (x, w, &l) |value, weight, *level| {
+                const number = below(max, rounding.nearest(inverse * value));
+                level.* = toFloat(wrap(number));
+                sums.lx += weight * value * toFloat(number);
+                sums.l2 += weight * toFloat(number) * toFloat(number);
+            }
+            for (0..5) |_| {
+                var moved: @Vector(lanes, bool) = @splat(false);
+                for (x, w, &l) |value, weight, *level| {
+                    var lx = sums.lx - weight * value * level.*;
+                    var l2 = sums.l2 - weight * level.* * level.*;
+                    const positive = both(lx > zero, l2 > zero);
+                    const number = below(max, rounding.nearest(value * l2 / lx));
+                    const next = toFloat(number);
+                    lx += weight * value * next;
+                    l2 += weight * next * next;
+                    const gain = lx * lx * sums.l2 > sums.lx * sums.lx * l2;
+                    const accept = both(both(positive, next != level.*), gain);
+                    level.* = @select(f32, accept, toFloat(wrap(number)), level.*);
+                    sums.lx = @select(f32, accept, lx, sums.lx);
+                    sums.l2 = @select(f32, accept, l2, sums.l2);
+                    moved = either(moved, accept);
+                }
+                if (!@reduce(.Or, moved)) break;
+            }
+            const dead = largest < @as(V, @splat(tiny));
+            const scale = @select(f32, sums.l2 > zero, sums.lx / sums.l2, zero);
+            var out: NonNegative = .{ .scales = @select(f32, dead, zero, scale), .levels = undefined };
+            for (l, &out.levels) |level, *number| {
+                number.* = @select(i32, dead, @as(I, @splat(0)), @as(I, @intFromFloat(level)));
+            }
+            return out;
+        }
+
+        /// The inverse scale of least squared error.
+        fn bestInverse(comptime max: comptime_int, x: *const [n]V, w: *const [n]V, largest: V) V {
+            var chosen = @as(V, @splat(max)) / largest;
+            const first_scale = one / chosen;
+            var best = zero;
+            for (x, w) |value, weight| {
+                const level = toFloat(wrap(rounding.nearest(chosen * value)));
+                const diff = value - first_scale * level;
+                best += weight * diff * diff;
+            }
+            inline for (0..9) |try_index| {
+                const step: comptime_int = @as(comptime_int, try_index) - 4;
+                if (step == 0) continue;
+                const numerator = @as(f32, 0.1) * @as(f32, step) + max;
+                const inverse = @as(V, @splat(numerator)) / largest;
+                const scale = one / inverse;
+                var loss = zero;
+                for (x, w) |value, weight| {
+                    const level = toFloat(below(max, rounding.nearest(inverse * value)));
+                    const diff = value - scale * level;
+                    loss += weight * diff * diff;
+                }
+                const better = loss < best;
+                best = @select(f32, better, loss, best);
+                chosen = @select(f32, better, inverse, chosen);
+            }
+            return chosen;
+        }
+
+        const Extreme = struct { value: V, magnitude: V };
+
+        /// The first value whose magnitude no other exceeds; 0 when there is none above 0.
+        fn signedExtreme(x: *const [n]V) Extreme {
+            var out: Extreme = .{ .value = zero, .magnitude = zero };
+            for (x) |value| {
+                const larger = @abs(value) > out.magnitude;
+                out.magnitude = @select(f32, larger, @abs(value), out.magnitude);
+                out.value = @select(f32, larger, value, out.value);
+            }
+            return out;
+        }
+
+        fn below(comptime max: comptime_int, number: I) I {
+            return @min(number, @as(I, @splat(max)));
+        }
+
+        fn wrap(number: I) I {
+            return number & @as(I, @splat(255));
+        }
+
+        fn toFloat(number: I) V {
+            return @floatFromInt(number);
+        }
+
+        fn both(a: @Vector(lanes, bool), b: @Vector(lanes, bool)) @Vector(lanes, bool) {
+            return @select(bool, a, b, a);
+        }
+
+        fn either(a: @Vector(lanes, bool), b: @Vector(lanes, bool)) @Vector(lanes, bool) {
+            return @select(bool, a, a, b);
+        }
+    };
+}
+
+/// The sum of squares, in order.
+pub fn sumOfSquares(x: []const f32) f32 {
+    var sum: f32 = 0;
+    for (x) |value| sum += value * value;
+    return sum;
+}
+
+/// importance * sqrt(sigma2 + x * x) for each value; `sigma2` is near the mean square.
+pub fn weigh(x: []const f32, importance: [*]const f32, sigma2: f32, weights: []f32) void {
+    for (x, importance, weights) |value, factor, *weight| {
+        weight.* = factor * @sqrt(sigma2 + value * value);
+    }
+}
+
+/// Scales and mins of groups as small numbers times one scale and one min.
+pub fn ScalesAndMins(comptime groups: usize) type {
+    return struct { d: f32, dmin: f32, scales: [groups]u8, mins: [groups]u8 };
+}
+
+/// Fits numbers 0 .. max to the scales and to the mins, each group with its weight.
+pub fn fitScales(
+    comptime groups: usize,
+    comptime max: u8,
+    scales: [groups]f32,
+    mins: [groups]f32,
+    weights: [groups]f32,
+) ScalesAndMins(groups) {
+    const Pair = Search(2, groups);
+    var values: [groups]Pair.V = undefined;
+    var pair_weights: [groups]Pair.V = undefined;
+    for (scales, mins, &values) |scale, min, *value| value.* = .{ scale, min };
+    for (weights, &pair_weights) |weight, *value| value.* = @splat(weight);
+    const found = Pair.nonNegative(max, &values, &pair_weights);
+    var out: ScalesAndMins(groups) = undefined;
+    out.d = found.scales[0];
+    out.dmin = found.scales[1];
+    for (found.levels, &out.scales, &out.mins) |level, *scale, *min| {
+        scale.* = @min(max, rounding.lowByte(level[0]));
+        min.* = @min(max, rounding.lowByte(level[1]));
+    }
+    return out;
+}
+
+/// The nearest levels 0 .. max of 256 values once scales and mins are rounded; groups whose scale
+/// became 0 keep theirs.
+pub fn levelsOf(
+    comptime groups: usize,
+    comptime max: u8,
+    x: *const [256]f32,
+    scales: [groups]f32,
+    mins: [groups]f32,
+    levels: *[256]u8,
+) void {
+    const n = 256 / groups;
+    const V = @Vector(n, f32);
+    for (scales, mins, 0..) |scale, min, i| {
+        if (scale == 0) continue;
+        const values: V = x[i * n ..][0..n].*;
+        const exact = (values + @as(V, @splat(min))) / @as(V, @splat(scale));
+        levels[i * n ..][0..n].* = rounding.lowByte(rounding.nearestIn(exact, 0, max));
+    }
+}
+
+/// Like `levelsOf` for signed levels around 0, stored with `half` added.
+pub fn signedLevelsOf(
+    comptime half: u8,
+    x: *const [256]f32,
+    scales: [16]f32,
+    levels: *[256]u8,
+) void {
+    const V = @Vector(16, f32);
+    for (scales, 0..) |scale, i| {
+        if (scale == 0) continue;
+        const values: V = x[i * 16 ..][0..16].*;
+        const exact = values / @as(V, @splat(scale));
+        const held = rounding.nearestIn(exact, -@as(i32, half), @as(i32, half) - 1);
+        levels[i * 16 ..][0..16].* = rounding.lowByte(held + @as(@Vector(16, i32), @splat(half)));
+    }
+}
