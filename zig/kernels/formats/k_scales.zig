@@ -71,8 +71,8 @@ pub fn fit(
     } else {
         const found = Search.affine(max, tries, &columns, &plainWeights(&columns));
         Search.turnBack(&found.levels, &out.levels);
-        const largest_scale = @max(0, @reduce(.Max, found.scales));
-        const largest_min = @max(0, @reduce(.Max, found.mins));
+        const largest_scale = searching.atLeastZero(found.scales);
+        const largest_min = searching.atLeastZero(found.mins);
         out.d = half.fromFloat(largest_scale / 63);
         out.dmin = half.fromFloat(largest_min / 63);
         out.scales = pack(.{

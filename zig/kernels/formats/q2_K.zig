@@ -76,8 +76,8 @@ fn fit(block: *Block, x: *const [len]f32, levels: *[len]u8) void {
     for (columns, &weights) |value, *weight| weight.* = @abs(value);
     const found = Search.affine(3, tries, &columns, &weights);
     Search.turnBack(&found.levels, levels);
-    const largest_scale = @max(0, @reduce(.Max, found.scales));
-    const largest_min = @max(0, @reduce(.Max, found.mins));
+    const largest_scale = searching.atLeastZero(found.scales);
+    const largest_min = searching.atLeastZero(found.mins);
     block.d = half.fromFloat(largest_scale / 15);
     block.dmin = half.fromFloat(largest_min / 15);
     const mins = fourBits(found.mins, largest_min) << @splat(4);

@@ -360,6 +360,12 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
     };
 }
 
+/// The largest number, or 0 (not minus zero) when none is above it.
+pub fn atLeastZero(numbers: anytype) f32 {
+    const found = @reduce(.Max, numbers);
+    return if (found > 0) found else 0;
+}
+
 /// The sum of squares, in order.
 pub fn sumOfSquares(x: []const f32) f32 {
     var sum: f32 = 0;
