@@ -135,7 +135,7 @@ const Bench = struct {
         }
         w.data = all;
         w.ne[1] = n * copies;
-        report(@tagName(dtype), m, unit, median(&rates), median(&peaks));
+        report(@tagName(dtype), m, unit, &rates, &peaks);
     }
 
     fn quantizeRow(bench: *Bench, k: u64, m: u64) !void {
@@ -151,7 +151,7 @@ const Bench = struct {
             rate.* = @as(f64, @floatFromInt(x.nb[2])) / (bench.seconds() - before);
             ceiling.* = bench.peak(.bytes);
         }
-        report("quantize", m, .bytes, median(&rates), median(&peaks));
+        report("quantize", m, .bytes, &rates, &peaks);
     }
 
     fn free(bench: *Bench, t: abi.Tensor) void {
@@ -167,15 +167,17 @@ fn median(values: *[repeats]f64) f64 {
     return values[repeats / 2];
 }
 
-fn report(name: []const u8, m: u64, unit: Unit, rate: f64, ceiling: f64) void {
+fn report(name: []const u8, m: u64, unit: Unit, rates: *[repeats]f64, peaks: *[repeats]f64) void {
+    var shares: [repeats]f64 = undefined;
+    for (&shares, rates, peaks) |*share, rate, peak| share.* = rate / peak;
     std.debug.print("{s:<8} m {d:>4}  {d:>7.1} of {d:>6.1} {s:<8} {d:>5.1} %\n", .{
-        name, m, rate / 1e9, ceiling / 1e9,
+        name, m, median(rates) / 1e9, median(peaks) / 1e9,
         switch (unit) {
             .bytes => "GB/s",
             .f32_operations => "GFLOP/s",
             .byte_operations => "GOP/s",
         },
-        100 * rate / ceiling,
+        100 * median(&shares),
     });
 }
 

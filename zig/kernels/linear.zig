@@ -8,6 +8,7 @@ const abi = @import("abi.zig");
 const DType = @import("../dtype.zig").DType;
 const layout = @import("../dtype.zig").layout;
 const Product = @import("linear/product.zig").Product;
+const Float = @import("linear/float.zig").Float;
 const Quantized = @import("linear/quantized.zig").Quantized;
 const blocks = @import("linear/blocks.zig");
 
@@ -15,6 +16,9 @@ pub const linear: abi.Kernel = .{ .plan = plan, .run = run };
 
 /// The weight types, each with its way through `plan` and `run`.
 const types = .{
+    .{ .f32, Float(.f32) },
+    .{ .f16, Float(.f16) },
+    .{ .bf16, Float(.bf16) },
     .{ .q8_0, Quantized(blocks.q8_0) },
     .{ .q4_0, Quantized(blocks.q4_0) },
 };

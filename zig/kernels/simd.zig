@@ -14,9 +14,11 @@ pub const has_avx2 = is_x86 and builtin.cpu.has(.x86, .avx2);
 pub const has_ssse3 = is_x86 and builtin.cpu.has(.x86, .ssse3);
 pub const has_vnni = has_avx512 and builtin.cpu.has(.x86, .avx512vnni);
 pub const has_sdot = is_arm and builtin.cpu.has(.aarch64, .dotprod);
+pub const has_fma = is_arm or (is_x86 and builtin.cpu.has(.x86, .fma));
 
 /// f32 or i32 values of one register.
 pub const lanes = if (has_avx512) 16 else if (has_avx2) 8 else 4;
+pub const register_bytes = 4 * lanes;
 /// Registers that a kernel may fill before values are spilled.
 pub const register_count = if (has_avx512 or is_arm) 32 else 16;
 

@@ -102,13 +102,13 @@ inline fn maddubs(w: U8, a: U8) I16 {
 }
 
 /// a where the sign is positive, -a where it is negative; where it is 0 the product is 0 anyway.
-inline fn withSignOf(a: U8, sign: I8) I8 {
+inline fn withSignOf(a: U8, sign: I8) U8 {
     const signed_a: I8 = @bitCast(a);
-    return switch (simd.lanes) {
+    return @bitCast(@as(I8, switch (simd.lanes) {
         16 => @select(i8, sign < @as(I8, @splat(0)), @as(I8, @splat(0)) -% signed_a, signed_a),
         8 => @"llvm.x86.avx2.psign.b"(signed_a, sign),
         else => @"llvm.x86.ssse3.psign.b.128"(signed_a, sign),
-    };
+    }));
 }
 
 inline fn dpbusd(total: I32, w: U8, a: U8) I32 {

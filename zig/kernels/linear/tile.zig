@@ -71,11 +71,11 @@ pub fn blockBytes(comptime f: Format) usize {
 /// Stores unpacked blocks as one half of the rows of a tile.
 pub fn Store(comptime f: Format) type {
     return struct {
-        tile: [*]align(64) u8,
+        tile: [*]align(simd.register_bytes) u8,
 
         const Self = @This();
 
-        pub fn init(tile: [*]align(64) u8, row_vector: usize) Self {
+        pub fn init(tile: [*]align(simd.register_bytes) u8, row_vector: usize) Self {
             return .{ .tile = @alignCast(tile + row_vector * Layout(f).vector) };
         }
 
@@ -160,7 +160,7 @@ inline fn accumulate(
 pub fn multiply(
     comptime f: Format,
     comptime columns: u32,
-    tile: [*]align(64) const u8,
+    tile: [*]align(simd.register_bytes) const u8,
     blocks: usize,
     x: *const [columns][*]const u8,
     sides: *const [columns]Side,
