@@ -2,7 +2,7 @@
 // Radford et al. (2019), "Language Models are Unsupervised Multitask Learners", and its encoder.
 
 /** Code point by byte: itself where printable in Latin-1, else 256, 257, … in order of the bytes. */
-export const CHARACTER_OF_BYTE: Uint16Array = (() => {
+const CHARACTER_OF_BYTE: Uint16Array = (() => {
   const isPrintable = (byte: number): boolean =>
     (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae
   let next = 256
@@ -18,6 +18,21 @@ const BYTE_OF_CHARACTER: Int16Array = (() => {
   return bytes
 })()
 
+/** Writes `bytes` in the alphabet, as UTF-8 of one or two bytes each; returns the size of that. */
+export function encodeAlphabet(bytes: Uint8Array, to: Uint8Array): number {
+  let size = 0
+  for (let i = 0; i < bytes.length; i++) {
+    const character = CHARACTER_OF_BYTE[bytes[i]!]!
+    if (character < 0x80) {
+      to[size++] = character
+    } else {
+      to[size++] = 0xc0 | (character >> 6)
+      to[size++] = 0x80 | (character & 0x3f)
+    }
+  }
+  return size
+}
+
 /** The byte that the character at `i` of a UTF-8 piece stands for, or -1. */
 function byteAt(piece: Uint8Array, i: number): number {
   const lead = piece[i]!
@@ -27,16 +42,21 @@ function byteAt(piece: Uint8Array, i: number): number {
 }
 
 /**
- * The bytes that a piece stands for. A character outside the alphabet, which only odd files have,
- * stands for its own bytes.
+ * Writes the bytes that a piece stands for and returns their end. A character outside the alphabet,
+ * which only odd files have, stands for its own bytes.
  */
-export function bytesOfAlphabet(piece: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(piece.length)
-  let size = 0
-  for (let i = 0; i < piece.length; i++) {
+export function writeAlphabet(
+  piece: Uint8Array,
+  start: number,
+  end: number,
+  to: Uint8Array,
+  at: number,
+): number {
+  let size = at
+  for (let i = start; i < end; i++) {
     const byte = byteAt(piece, i)
+    to[size++] = byte >= 0 ? byte : piece[i]!
     if (byte >= 0 && piece[i]! >= 0x80) i++
-    bytes[size++] = byte >= 0 ? byte : piece[i]!
   }
-  return bytes.subarray(0, size)
+  return size
 }

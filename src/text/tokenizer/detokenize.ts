@@ -1,6 +1,8 @@
 // From ids back to bytes, with the rules by which tokenizers add and remove spaces.
-import { pieceBytes } from './pieces.ts'
+import { pieceBytesMax, writePiece } from './pieces.ts'
 import type { Vocabulary } from './vocabulary.ts'
+
+const SPACE = 0x20
 
 export interface DetokenizeOptions {
   /** Write control tokens as their text; otherwise they are left out. Default false. */
@@ -28,27 +30,24 @@ export function detokenize(
     if (vocabulary.addEos && start < end && ids[end - 1] === eos) end--
   }
   let strip = options.stripPrefix ?? vocabulary.addSpacePrefix
-  const pieces: Uint8Array[] = []
+  let room = 0
+  for (let i = start; i < end; i++) room += pieceBytesMax(vocabulary, ids[i]!)
+  let bytes = new Uint8Array(room)
   let size = 0
   for (let i = start; i < end; i++) {
-    let piece = pieceBytes(vocabulary, ids[i]!, special)
-    if (strip && (piece.length > 0 || special)) {
-      strip = false
-      if (piece[0] === 0x20) piece = piece.subarray(1)
+    const before = size
+    size = writePiece(vocabulary, ids[i]!, special, bytes, size)
+    if (!strip || (size === before && !special)) continue
+    strip = false
+    if (size > before && bytes[before] === SPACE) {
+      bytes.copyWithin(before, before + 1, size)
+      size--
     }
-    pieces.push(piece)
-    size += piece.length
   }
-  const bytes = new Uint8Array(size)
-  let at = 0
-  for (const piece of pieces) {
-    bytes.set(piece, at)
-    at += piece.length
-  }
+  bytes = bytes.subarray(0, size)
   return (options.cleanSpaces ?? vocabulary.kind === 'wpm') ? cleanSpaces(bytes) : bytes
 }
 
-const SPACE = 0x20
 const APOSTROPHE = 0x27
 const code = (character: string): number => character.charCodeAt(0)
 const PUNCTUATION = new Set([...'?!.,'].map(code))

@@ -1,8 +1,9 @@
-// From the bytes of a piece to its id: an open-addressing hash over a string table.
+// From the bytes of a piece to its number: an open-addressing hash over a string table.
 import type { StringTable } from './string_table.ts'
 
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
+const SPACE = 0x20
 
 /** 32-bit FNV-1a of a range of bytes, continued from `hash`. */
 export function hashBytes(
@@ -23,96 +24,88 @@ export function mixHash(hash: number): number {
 }
 
 /**
- * Looks pieces up by their bytes. One 32-bit slot per bucket and a stored hash per piece: 128 thousand
- * pieces are indexed in a few milliseconds, and nothing becomes a JavaScript string.
+ * Finds entries of a table by their bytes. Two numbers a slot and no JavaScript string: 128 thousand
+ * pieces are indexed in about 10 ms (bench/tokenizer.ts).
  */
 export class PieceIndex {
-  /** The longest piece in the index, in bytes. */
+  /** The longest entry, in bytes. */
   readonly lengthMax: number
-  /** Ids whose bytes equal those of a lower id; the lower one is found. */
+  /** Entries whose bytes equal those of a lower number, which is the one that is found. */
   readonly duplicates: number[] = []
   private readonly table: StringTable
-  private readonly slots: Int32Array // id + 1, or 0 for an empty slot
-  private readonly hashes: Int32Array // by id
+  private readonly slots: Int32Array // number + 1 (0 when empty), hash
   private readonly mask: number
 
-  constructor(table: StringTable, accept?: (id: number) => boolean) {
+  constructor(table: StringTable) {
     this.table = table
-    const capacity = 1 << Math.max(4, Math.ceil(Math.log2(Math.max(1, table.count) * 2)))
-    this.slots = new Int32Array(capacity)
-    this.hashes = new Int32Array(table.count)
-    this.mask = capacity - 1
+    const capacity = 1 << Math.max(4, Math.ceil(Math.log2(Math.max(1, table.count) * 1.5)))
+    this.slots = new Int32Array(capacity * 2)
+    this.mask = capacity * 2 - 2
     let lengthMax = 0
-    for (let id = 0; id < table.count; id++) {
-      if (accept && !accept(id)) continue
-      const start = table.starts[id]!
-      const end = table.ends[id]!
-      if (end - start > lengthMax) lengthMax = end - start
-      this.insert(id, start, end)
+    for (let i = 0; i < table.count; i++) {
+      const length = table.ends[i]! - table.starts[i]!
+      if (length > lengthMax) lengthMax = length
+      this.insert(i)
     }
     this.lengthMax = lengthMax
   }
 
-  /** The id of the piece with exactly these bytes, or -1. */
+  /** The number of the entry with exactly these bytes, or -1. */
   find(bytes: Uint8Array, start: number, end: number): number {
     if (end - start > this.lengthMax) return -1
-    return this.probe(hashBytes(bytes, start, end), bytes, start, end, end, end)
-  }
-
-  /** The id of the piece made of two ranges of the same buffer, or -1. */
-  findJoined(bytes: Uint8Array, start: number, end: number, start2: number, end2: number): number {
-    if (end - start + end2 - start2 > this.lengthMax) return -1
-    const hash = hashBytes(bytes, start2, end2, hashBytes(bytes, start, end))
-    return this.probe(hash, bytes, start, end, start2, end2)
-  }
-
-  private insert(id: number, start: number, end: number): void {
-    const { bytes } = this.table
+    const { slots, mask } = this
     const hash = mixHash(hashBytes(bytes, start, end))
-    this.hashes[id] = hash
-    let slot = hash & this.mask
-    while (this.slots[slot] !== 0) {
-      const other = this.slots[slot]! - 1
-      if (this.hashes[other] === hash && this.equals(other, bytes, start, end, end, end)) {
-        this.duplicates.push(id)
+    for (let slot = (hash << 1) & mask; slots[slot] !== 0; slot = (slot + 2) & mask) {
+      if (slots[slot + 1] !== hash) continue
+      const found = slots[slot]! - 1
+      const own = this.table.starts[found]!
+      const isSame = this.table.ends[found]! - own === end - start
+      if (isSame && this.equals(own, bytes, start, end)) return found
+    }
+    return -1
+  }
+
+  /** The number of the entry made of the two sides of `middle` with a space between, or -1. */
+  findPair(bytes: Uint8Array, start: number, middle: number, end: number): number {
+    const length = end - start + 1
+    if (length > this.lengthMax) return -1
+    const { slots, mask } = this
+    const left = Math.imul(hashBytes(bytes, start, middle) ^ SPACE, FNV_PRIME)
+    const hash = mixHash(hashBytes(bytes, middle, end, left))
+    for (let slot = (hash << 1) & mask; slots[slot] !== 0; slot = (slot + 2) & mask) {
+      if (slots[slot + 1] !== hash) continue
+      const found = slots[slot]! - 1
+      const own = this.table.starts[found]!
+      const space = own + middle - start
+      if (this.table.ends[found]! - own !== length || this.table.bytes[space] !== SPACE) continue
+      if (!this.equals(own, bytes, start, middle)) continue
+      if (this.equals(space + 1, bytes, middle, end)) return found
+    }
+    return -1
+  }
+
+  private insert(number: number): void {
+    const { slots, mask, table } = this
+    const start = table.starts[number]!
+    const end = table.ends[number]!
+    const hash = mixHash(hashBytes(table.bytes, start, end))
+    let slot = (hash << 1) & mask
+    for (; slots[slot] !== 0; slot = (slot + 2) & mask) {
+      if (slots[slot + 1] !== hash) continue
+      const other = slots[slot]! - 1
+      const own = table.starts[other]!
+      if (table.ends[other]! - own === end - start && this.equals(own, table.bytes, start, end)) {
+        this.duplicates.push(number)
         return
       }
-      slot = (slot + 1) & this.mask
     }
-    this.slots[slot] = id + 1
+    slots[slot] = number + 1
+    slots[slot + 1] = hash
   }
 
-  private probe(
-    fnv: number,
-    bytes: Uint8Array,
-    start: number,
-    end: number,
-    start2: number,
-    end2: number,
-  ): number {
-    const hash = mixHash(fnv)
-    let slot = hash & this.mask
-    for (;;) {
-      const id = this.slots[slot]! - 1
-      if (id < 0) return -1
-      if (this.hashes[id] === hash && this.equals(id, bytes, start, end, start2, end2)) return id
-      slot = (slot + 1) & this.mask
-    }
-  }
-
-  private equals(
-    id: number,
-    bytes: Uint8Array,
-    start: number,
-    end: number,
-    start2: number,
-    end2: number,
-  ): boolean {
-    const own = this.table.bytes
-    let at = this.table.starts[id]!
-    if (this.table.ends[id]! - at !== end - start + end2 - start2) return false
-    for (let i = start; i < end; i++) if (own[at++] !== bytes[i]) return false
-    for (let i = start2; i < end2; i++) if (own[at++] !== bytes[i]) return false
+  private equals(own: number, bytes: Uint8Array, start: number, end: number): boolean {
+    const mine = this.table.bytes
+    for (let i = start, k = own; i < end; i++, k++) if (mine[k] !== bytes[i]) return false
     return true
   }
 }

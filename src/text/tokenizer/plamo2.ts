@@ -17,16 +17,16 @@ const BYTES_COST = 1e7
 export class Plamo2Model implements TextModel {
   private readonly trie = new ByteTrie()
   private readonly costs: Float64Array
-  private readonly byteIds: Int32Array
+  private readonly vocabulary: Vocabulary
 
   constructor(vocabulary: Vocabulary) {
-    this.byteIds = vocabulary.byteTokens()
-    const missing = this.byteIds.indexOf(-1)
-    if (missing >= 0) {
+    this.vocabulary = vocabulary
+    for (let byte = 0; byte < 256; byte++) {
+      if (vocabulary.byteToken(byte) >= 0) continue
       throw new UnsupportedModelError(
         'tokenizer.ggml.tokens',
-        missing,
-        `no token for the byte ${missing}`,
+        byte,
+        `no token for the byte ${byte}`,
       )
     }
     this.costs = Float64Array.from(vocabulary.scores, (score) => {
@@ -61,7 +61,7 @@ export class Plamo2Model implements TextModel {
     }
     for (let at = 0, count = 1; at < length; at += size[at]!, count++) {
       if (piece[at]! >= 0) out.push(piece[at]!)
-      else for (let i = at; i < at + size[at]!; i++) out.push(this.byteIds[text[i]!]!)
+      else for (let i = at; i < at + size[at]!; i++) out.push(this.vocabulary.byteToken(text[i]!))
       if (count % SLICE === 0) yield
     }
   }

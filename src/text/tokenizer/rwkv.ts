@@ -1,8 +1,7 @@
 // RWKV "world" vocabularies: the longest piece from the left, over bytes.
 import { ByteTrie } from './byte_trie.ts'
 import type { IdList } from './id_list.ts'
-import { unescapePiece } from './rwkv_pieces.ts'
-import { entryBytes } from './string_table.ts'
+import { writeUnescaped } from './rwkv_pieces.ts'
 import type { TextModel } from './text_model.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
@@ -15,10 +14,11 @@ export class RwkvModel implements TextModel {
 
   constructor(vocabulary: Vocabulary) {
     this.unknown = vocabulary.ids.unknown
+    const { bytes, starts, ends } = vocabulary.tokens
+    const piece = new Uint8Array(vocabulary.index.lengthMax)
     for (let id = 0; id < vocabulary.size; id++) {
       if (!vocabulary.isText(id)) continue
-      const piece = unescapePiece(entryBytes(vocabulary.tokens, id))
-      this.trie.insert(piece, 0, piece.length, id)
+      this.trie.insert(piece, 0, writeUnescaped(bytes, starts[id]!, ends[id]!, piece, 0), id)
     }
   }
 

@@ -2,25 +2,33 @@
 
 const ESCAPES: Record<number, number> = { 116: 0x09, 110: 0x0a, 114: 0x0d } // t n r
 
-/** The bytes of a piece: `\xNN`, `\t`, `\n`, `\r`, and any other escaped character for itself. */
-export function unescapePiece(text: Uint8Array): Uint8Array {
-  const bytes = new Uint8Array(text.length)
-  let size = 0
-  for (let i = 0; i < text.length; i++) {
-    const byte = text[i]!
-    if (byte !== 0x5c || i + 1 === text.length) {
-      bytes[size++] = byte
+/**
+ * Writes the bytes of a piece and returns their end: `\\xNN`, `\\t`, `\\n`, `\\r`, and any other escaped
+ * character for itself.
+ */
+export function writeUnescaped(
+  piece: Uint8Array,
+  start: number,
+  end: number,
+  to: Uint8Array,
+  at: number,
+): number {
+  let size = at
+  for (let i = start; i < end; i++) {
+    const byte = piece[i]!
+    if (byte !== 0x5c || i + 1 === end) {
+      to[size++] = byte
       continue
     }
-    const escaped = text[++i]!
-    if (escaped === 0x78 && i + 2 < text.length) {
-      bytes[size++] = (digit(text[i + 1]!) << 4) | digit(text[i + 2]!)
+    const escaped = piece[++i]!
+    if (escaped === 0x78 && i + 2 < end) {
+      to[size++] = (digit(piece[i + 1]!) << 4) | digit(piece[i + 2]!)
       i += 2
     } else {
-      bytes[size++] = ESCAPES[escaped] ?? escaped
+      to[size++] = ESCAPES[escaped] ?? escaped
     }
   }
-  return bytes.subarray(0, size)
+  return size
 }
 
 function digit(character: number): number {

@@ -2,27 +2,34 @@
 // are written as U+2581, and what no piece covers falls back to byte tokens.
 // Kudo, Richardson (2018), "SentencePiece"; behaviour as in GGUF runners, checked by golden ids.
 import type { IdList } from './id_list.ts'
-import { PairMerger } from './pair_merger.ts'
+import { NO_PAIR, PairMerger } from './pair_merger.ts'
+import { SpaceBorders } from './space_borders.ts'
 import type { TextModel } from './text_model.ts'
 import { CHARACTER_BYTES, isSpaceMark, markSpaces } from './utf8.ts'
 import type { Vocabulary } from './vocabulary.ts'
 import { CACHED_WORD_MAX, WordCache } from './word_cache.ts'
 
-/** Bytes between two yields. */
-const SLICE = 1 << 14
+/** Bytes or symbols between two yields. */
+const SLICE = 1 << 13
 
 export class SpmModel implements TextModel {
   private readonly vocabulary: Vocabulary
   private readonly pieces: ScoredPieces
   private readonly merger: SpmMerger
-  private readonly borders: SpaceBorders
+  private readonly borders = new SpaceBorders()
   private readonly cache = new WordCache()
 
   constructor(vocabulary: Vocabulary) {
     this.vocabulary = vocabulary
     this.pieces = new ScoredPieces(vocabulary)
     this.merger = new SpmMerger(this.pieces)
-    this.borders = new SpaceBorders(vocabulary)
+    const { bytes, starts, ends } = vocabulary.tokens
+    for (let id = 0; id < vocabulary.size; id++) {
+      if (!vocabulary.isText(id)) continue
+      for (let i = starts[id]! + 1; i + 3 <= ends[id]!; i++) {
+        if (isSpaceMark(bytes, i)) this.borders.cross(bytes, starts[id]!, i)
+      }
+    }
   }
 
   *segment(text: Uint8Array, out: IdList, afterSpecial: boolean): Generator<void, void> {
@@ -56,16 +63,11 @@ export class SpmModel implements TextModel {
 /** The pieces that text may become, with scores turned into ranks: 0 is the best score. */
 class ScoredPieces {
   readonly ranks: Int32Array
-  /** By byte: the token that stands for it, or -1. */
-  readonly byteIds: Int32Array
-  readonly unknown: number
   private readonly vocabulary: Vocabulary
 
   constructor(vocabulary: Vocabulary) {
     this.vocabulary = vocabulary
     this.ranks = ranksOf(vocabulary.scores)
-    this.byteIds = vocabulary.byteTokens()
-    this.unknown = vocabulary.ids.unknown
   }
 
   /** Text never becomes a control token or a byte token by spelling it. */
@@ -76,12 +78,14 @@ class ScoredPieces {
 
   /** One byte token per byte, or the unknown token once where a byte has no token. */
   fallBack(bytes: Uint8Array, start: number, end: number, out: IdList): void {
+    const { vocabulary } = this
+    const { unknown } = vocabulary.ids
     for (let i = start; i < end; i++) {
-      if (this.byteIds[bytes[i]!]! >= 0) continue
-      if (this.unknown >= 0) out.push(this.unknown)
+      if (vocabulary.byteToken(bytes[i]!) >= 0) continue
+      if (unknown >= 0) out.push(unknown)
       return
     }
-    for (let i = start; i < end; i++) out.push(this.byteIds[bytes[i]!]!)
+    for (let i = start; i < end; i++) out.push(vocabulary.byteToken(bytes[i]!))
   }
 }
 
@@ -95,90 +99,42 @@ class SpmMerger extends PairMerger {
 
   short(text: Uint8Array, start: number, end: number, out: IdList): void {
     this.load(text, start, end)
-    if (this.isShort) this.mergeShort()
-    else for (const _ of this.mergeLong());
+    this.mergeNow()
     this.emit(0, out)
   }
 
   *long(text: Uint8Array, start: number, end: number, out: IdList): Generator<void, void> {
     this.load(text, start, end)
-    yield* this.mergeLong()
+    yield* this.merge()
     for (let at = this.emit(0, out); at < this.count; at = this.emit(at, out)) yield
   }
 
-  protected pair(left: number, right: number): number {
-    return this.pieces.find(this.text, this.starts[left]!, this.starts[this.next[right]!]!)
-  }
-
-  protected rankOf(id: number): number {
-    return this.pieces.ranks[id]!
-  }
-
-  protected resultOf(id: number): number {
-    return id
+  protected rank(text: Uint8Array, start: number, _: number, end: number): number {
+    const id = this.pieces.find(text, start, end)
+    return id < 0 ? NO_PAIR : this.pieces.ranks[id]!
   }
 
   private load(text: Uint8Array, start: number, end: number): void {
     this.text = text
     this.reserve(end - start)
     let count = 0
-    for (let i = start; i < end; count++) {
-      const after = Math.min(end, i + CHARACTER_BYTES[text[i]!]!)
-      this.starts[count] = i
-      this.ids[count] = this.pieces.find(text, i, after)
-      i = after
-    }
+    for (let i = start; i < end; i += CHARACTER_BYTES[text[i]!]!) this.starts[count++] = i
     this.starts[count] = end
     this.count = count
   }
 
   /** Appends ids from symbol `from` on, a slice of them; returns the symbol it got to. */
   private emit(from: number, out: IdList): number {
+    const { text, starts, next, pieces } = this
     let at = from
     for (let n = 0; n < SLICE && at < this.count; n++) {
-      const after = this.next[at]!
-      if (this.ids[at]! >= 0) out.push(this.ids[at]!)
-      else this.pieces.fallBack(this.text, this.starts[at]!, this.starts[after]!, out)
+      const after = next[at]!
+      const id = pieces.find(text, starts[at]!, starts[after]!)
+      if (id >= 0) out.push(id)
+      else pieces.fallBack(text, starts[at]!, starts[after]!, out)
       at = after
     }
     return at
-  }
-}
-
-/**
- * Where text may be cut in front of a space mark without changing the result: no join can cross a border
- * if no piece holds the last byte in front of it followed by a space mark.
- */
-class SpaceBorders {
-  /** By byte: whether a piece has it right in front of a space mark that is not the second of two. */
-  private readonly crossed = new Uint8Array(256)
-  private marksJoin = false
-
-  constructor(vocabulary: Vocabulary) {
-    const { bytes, starts, ends } = vocabulary.tokens
-    for (let id = 0; id < vocabulary.size; id++) {
-      if (!vocabulary.isText(id)) continue
-      const start = starts[id]!
-      for (let i = start + 1; i + 3 <= ends[id]!; i++) {
-        if (!isSpaceMark(bytes, i)) continue
-        if (i - 3 >= start && isSpaceMark(bytes, i - 3)) this.marksJoin = true
-        else this.crossed[bytes[i - 1]!] = 1
-      }
-    }
-  }
-
-  /** The end of the word that starts at `start`. */
-  wordEnd(text: Uint8Array, start: number): number {
-    const size = text.length
-    let afterMark = isSpaceMark(text, start)
-    let i = Math.min(size, start + CHARACTER_BYTES[text[start]!]!)
-    while (i < size) {
-      const mark = text[i] === 0xe2 && isSpaceMark(text, i)
-      if (mark && !(afterMark ? this.marksJoin : this.crossed[text[i - 1]!] === 1)) return i
-      afterMark = mark
-      i += CHARACTER_BYTES[text[i]!]!
-    }
-    return size
   }
 }
 

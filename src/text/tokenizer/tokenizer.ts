@@ -3,7 +3,7 @@ import { UnsupportedModelError } from '../../errors/index.ts'
 import { BpeModel } from './bpe.ts'
 import { type DetokenizeOptions, detokenize } from './detokenize.ts'
 import { IdList } from './id_list.ts'
-import { pieceBytes } from './pieces.ts'
+import { pieceBytesMax, writePiece } from './pieces.ts'
 import { Plamo2Model } from './plamo2.ts'
 import { RwkvModel } from './rwkv.ts'
 import { SpecialSplitter } from './special_split.ts'
@@ -126,7 +126,8 @@ export class Tokenizer {
    */
   pieceBytes(id: number, options: { special?: boolean } = {}): Uint8Array {
     this.check([id])
-    return pieceBytes(this.vocabulary, id, options.special ?? false)
+    const bytes = new Uint8Array(pieceBytesMax(this.vocabulary, id))
+    return bytes.subarray(0, writePiece(this.vocabulary, id, options.special ?? false, bytes, 0))
   }
 
   /**

@@ -39,18 +39,3 @@ export function markSpaces(text: Uint8Array, prefix: boolean): Uint8Array {
   }
   return marked
 }
-
-/** Writes a space for every space mark. */
-export function unmarkSpaces(piece: Uint8Array): Uint8Array {
-  const plain = new Uint8Array(piece.length)
-  let at = 0
-  for (let i = 0; i < piece.length; i++) {
-    if (isSpaceMark(piece, i)) {
-      plain[at++] = 0x20
-      i += 2
-    } else {
-      plain[at++] = piece[i]!
-    }
-  }
-  return plain.subarray(0, at)
-}

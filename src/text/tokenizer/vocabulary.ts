@@ -97,6 +97,7 @@ export class Vocabulary {
   readonly precompiledCharsmap: Uint8Array | undefined
   /** What was odd about the file, in words. */
   readonly warnings: string[] = []
+  private byteIds: Int32Array | undefined
 
   constructor(source: VocabularySource) {
     const kind = Object.hasOwn(KINDS, source.model) ? KINDS[source.model] : undefined
@@ -115,7 +116,7 @@ export class Vocabulary {
     this.merges = source.merges
     this.scores = scoresOf(source)
     this.attributes = attributesOf(source)
-    this.index = new PieceIndex(this.tokens, kind === 'none' ? () => false : undefined)
+    this.index = new PieceIndex(kind === 'none' ? stringTable([]) : this.tokens)
     if (this.index.duplicates.length > 0) {
       const id = this.index.duplicates[0]!
       this.warnings.push(
@@ -166,12 +167,13 @@ export class Vocabulary {
     return !this.has(id, Attribute.control | Attribute.unknown | Attribute.byte)
   }
 
-  /** By byte: the token `<0x0A>`, or one whose text is that byte, or -1. */
-  byteTokens(): Int32Array {
-    return Int32Array.from({ length: 256 }, (_, byte) => {
-      const named = this.idOf(`<0x${byte.toString(16).toUpperCase().padStart(2, '0')}>`)
-      return named >= 0 ? named : this.index.find(Uint8Array.of(byte), 0, 1)
+  /** The token `<0x0A>`, or one whose text is that byte, or -1. */
+  byteToken(byte: number): number {
+    this.byteIds ??= Int32Array.from({ length: 256 }, (_, each) => {
+      const named = this.idOf(`<0x${each.toString(16).toUpperCase().padStart(2, '0')}>`)
+      return named >= 0 ? named : this.index.find(Uint8Array.of(each), 0, 1)
     })
+    return this.byteIds[byte]!
   }
 
   private specialIds(source: VocabularySource): SpecialIds {
