@@ -3,9 +3,9 @@
 const DType = @import("../../dtype.zig").DType;
 const blocks = @import("blocks.zig");
 const half = @import("f16.zig");
-const planes = @import("planes.zig");
-const lookup = @import("lookup.zig");
 const iq4 = @import("iq4.zig");
+const lookup = @import("lookup.zig");
+const planes = @import("planes.zig");
 
 pub const dtype: DType = .iq4_nl;
 pub const len = 32;
@@ -27,8 +27,32 @@ pub const dequantizeRow = blocks.dequantizer(@This());
 pub fn unpack(block: *const Block, out: *blocks.Unpacked(@This())) void {
     var numbers: [len]u8 = undefined;
     planes.unpack(4, 16, &block.q, &numbers);
-    inline for (0..2) |i| {
-        out.q[i * 16 ..][0..16].* = lookup.sixteen(iq4.levels, numbers[i * 16 ..][0..16].*);
-    }
+    out.q = lookup.sixteen(len, iq4.levels, numbers);
     out.scales = .{half.toFloat(block.d)};
 }
+
+pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]const f32) void {
+    const out: [*]Block = @ptrCast(dst);
+    var first: usize = 0;
+    while (first < n / len) : (first += iq4.lanes) {
+        const count: usize = @min(iq4.lanes, n / len - first);
+        const x = iq4.Search.turn(src + first * len, count);
+        var w: [len]V = undefined;
+        for (x, &w) |value, *weight| weight.* = value * value;
+        if (importance) |all| {
+            const factors = iq4.Search.turn(all + first * len, count);
+            const sigma2 = iq4.Search.sum(&w) * @as(V, @splat(2.0 / 32.0));
+            for (&w, factors) |*weight, factor| weight.* = factor * @sqrt(sigma2 + weight.*);
+        }
+        const scales: [iq4.lanes]f32 = iq4.scales(&x, &w);
+        for (out[first..][0..count], scales[0..count], 0..) |*block, scale, i| {
+            const values: @Vector(len, f32) = src[(first + i) * len ..][0..len].*;
+            const inverse = if (scale != 0) 1 / scale else 0;
+            block.d = half.fromFloat(scale);
+            const numbers = iq4.nearest(len, values * @as(@Vector(len, f32), @splat(inverse)));
+            planes.pack(4, 16, &numbers, &block.q);
+        }
+    }
+}
+
+const V = iq4.Search.V;

@@ -28,9 +28,7 @@ pub const dequantizeRow = blocks.dequantizer(@This());
 pub fn unpack(block: *const Block, out: *blocks.Unpacked(@This())) void {
     var numbers: [len]u8 = undefined;
     planes.unpack(4, 16, &block.q, &numbers);
-    inline for (0..2) |i| {
-        out.q[i * 16 ..][0..16].* = lookup.sixteen(fp4.doubled, numbers[i * 16 ..][0..16].*);
-    }
+    out.q = lookup.sixteen(len, fp4.doubled, numbers);
     out.scales = .{halfScale(block.e)};
 }
 

@@ -28,7 +28,7 @@ pub fn unpack(block: *const Block, out: *blocks.Unpacked(@This())) void {
     var numbers: [16]u8 = undefined;
     inline for (0..4) |i| {
         planes.unpack(4, 8, block.q[i * 8 ..][0..8], &numbers);
-        out.q[i * 16 ..][0..16].* = lookup.sixteen(fp4.doubled, numbers);
+        out.q[i * 16 ..][0..16].* = lookup.sixteen(16, fp4.doubled, numbers);
         out.scales[i] = half_scales[block.scales[i]];
     }
 }

@@ -325,10 +325,10 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
             return chosen;
         }
 
-        const Extreme = struct { value: V, magnitude: V };
+        pub const Extreme = struct { value: V, magnitude: V };
 
         /// The first value whose magnitude no other exceeds; 0 when there is none above 0.
-        fn signedExtreme(x: *const [n]V) Extreme {
+        pub fn signedExtreme(x: *const [n]V) Extreme {
             var out: Extreme = .{ .value = zero, .magnitude = zero };
             for (x) |value| {
                 const larger = @abs(value) > out.magnitude;
