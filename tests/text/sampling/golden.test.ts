@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { run } from '../../../scripts/golden/extra_samplers.ts'
 
-const folder = join(import.meta.dir, '../../golden/text')
+const folder = join(import.meta.dir, '../../golden/text/extra')
 
 test('every sampler leaves the candidates, and every seeded chain the draws, of the reference', async () => {
   const failures: string[] = []

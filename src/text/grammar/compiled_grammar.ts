@@ -1,0 +1,310 @@
+// A grammar made ready for a vocabulary: which tokens may come next, as a mask.
+import { GrammarError } from '../../errors/index.ts'
+import { type Classification, classify, type SuffixTrie, setBit } from './classify.ts'
+import type { Rules } from './expression.ts'
+import { type ByteSet, followBytes } from './first_follow.ts'
+import { type LocalState, LocalStates } from './local_state.ts'
+import { Machine, type Place, type State } from './machine.ts'
+import { buildNfa, type NfaRule } from './nfa.ts'
+import { type GrammarVocabulary, type TokenTrie, trieOf } from './token_trie.ts'
+
+/** Masks kept for the states seen last. */
+const masksMax = 64
+
+/** Trie nodes a place may visit without being classified when the grammar is compiled. */
+const wideNodes = 2000
+
+/** Trie nodes visited at most, in all, when the grammar is compiled. */
+const warmNodesMax = 3_000_000
+
+/** Local states looked at when the grammar is compiled. */
+const warmStatesMax = 4096
+
+/**
+ * Compiled once, used by any number of generations at once: `start` gives each its own state.
+ * What is learnt about tokens is kept and shared by all of them.
+ */
+export class CompiledGrammar {
+  readonly trie: TokenTrie
+  readonly #locals: LocalStates
+  readonly #follow: ReadonlyMap<NfaRule, ByteSet>
+  readonly #units = new Map<NfaRule, boolean>()
+  readonly #classes = new Map<LocalState, Classification>()
+  readonly #countedClasses = new Map<string, Classification>()
+  readonly #masks = new Map<State, Uint32Array>()
+  readonly #walkStates: State[]
+  #machine: Machine
+
+  /** @throws GrammarError when the rules cannot be compiled or match nothing. */
+  constructor(rules: Rules, vocabulary: GrammarVocabulary) {
+    const nfa = buildNfa(rules)
+    this.trie = trieOf(vocabulary)
+    this.#locals = new LocalStates(nfa)
+    this.#follow = followBytes(nfa)
+    this.#machine = new Machine(this.#locals)
+    this.#walkStates = new Array(this.trie.depthMax + 2)
+    this.#warm()
+  }
+
+  /** The state of a new generation. */
+  start(): GrammarState {
+    if (this.#machine.isFull) {
+      this.#machine = new Machine(this.#locals)
+      this.#masks.clear()
+    }
+    return new GrammarState(this, this.#machine, this.#machine.start())
+  }
+
+  /** The mask of a state, [ceil(vocabulary / 32)]; it stays as it is until 64 others were made. */
+  maskOf(machine: Machine, state: State): Uint32Array {
+    let mask = this.#masks.get(state)
+    if (mask !== undefined) return mask
+    mask = this.#freeMask()
+    for (const place of state.places) this.#addPlace(machine, place, mask)
+    if (state.complete) for (const token of this.trie.endOfGeneration) setBit(mask, token)
+    this.#masks.set(state, mask)
+    return mask
+  }
+
+  #freeMask(): Uint32Array {
+    if (this.#masks.size < masksMax) return new Uint32Array((this.trie.vocabularySize + 31) >>> 5)
+    const [oldest, mask] = this.#masks.entries().next().value!
+    this.#masks.delete(oldest)
+    return mask.fill(0)
+  }
+
+  #addPlace(machine: Machine, place: Place, mask: Uint32Array): void {
+    const { mask: many, tokens, units, suffixes } = this.#classOf(machine, place)
+    if (many !== undefined) {
+      let fitting = many
+      if (units !== undefined && place.high < units.max) {
+        fitting = many.slice()
+        units.limit(fitting, place.high)
+      }
+      for (let i = 0; i < mask.length; i++) mask[i]! |= fitting[i]!
+    }
+    if (tokens !== undefined) for (const token of tokens) setBit(mask, token)
+    if (suffixes !== undefined) this.#addSuffixes(machine, place, suffixes, mask)
+  }
+
+  /** Adds tokens that run past the end of the place's rule and fit what follows there. */
+  #addSuffixes(machine: Machine, place: Place, suffixes: SuffixTrie, mask: Uint32Array): void {
+    const { bytes, skip, depth, starts, tokens, counts } = suffixes
+    const states = this.#walkStates
+    states[0] = machine.returned(place.parent!)
+    for (let node = 1; node < bytes.length; ) {
+      const before = states[depth[node]! - 1]!
+      const state = before.row[bytes[node]!] ?? machine.step(before, bytes[node]!)
+      if (state === null) {
+        node = skip[node]!
+        continue
+      }
+      states[depth[node]!] = state
+      for (let i = starts[node]!; i < starts[node + 1]!; i++) {
+        if (counts === undefined || (counts[i]! >= place.low && counts[i]! <= place.high)) {
+          setBit(mask, tokens[i]!)
+        }
+      }
+      node++
+    }
+  }
+
+  #classOf(machine: Machine, place: Place): Classification {
+    const { local } = place
+    if (local.rule.loop === undefined) return this.#plainClass(machine, local, 0, 0, false)
+    if (this.#isUnit(local.rule)) {
+      return this.#plainClass(machine, local, 0, Number.POSITIVE_INFINITY, true)
+    }
+    // A token cannot finish more iterations than it has bytes: beyond that, all counts are alike.
+    const most = this.trie.depthMax + 1
+    const low = Math.min(place.low, most)
+    const high = Math.min(place.high, most)
+    const key = `${local.id} ${low} ${high}`
+    let known = this.#countedClasses.get(key)
+    if (known === undefined) {
+      known = this.#classify(machine, local, low, high, false)
+      this.#countedClasses.set(key, known)
+    }
+    return known
+  }
+
+  #plainClass(
+    machine: Machine,
+    local: LocalState,
+    low: number,
+    high: number,
+    countUnits: boolean,
+  ): Classification {
+    let known = this.#classes.get(local)
+    if (known === undefined) {
+      known = this.#classify(machine, local, low, high, countUnits)
+      this.#classes.set(local, known)
+    }
+    return known
+  }
+
+  #classify(
+    machine: Machine,
+    local: LocalState,
+    low: number,
+    high: number,
+    countUnits: boolean,
+  ): Classification {
+    const start = machine.alone(machine.place(local, low, high, machine.bottom))
+    const follow = this.#follow.get(local.rule)!
+    return classify(machine, this.trie, start, follow, countUnits, this.#namedTokens(local))
+  }
+
+  /** Tokens that a grammar lets come by name, or as any but those named. */
+  #namedTokens(local: LocalState): number[] {
+    const { vocabularySize, endOfGeneration } = this.trie
+    const named = new Set<number>()
+    for (const { ids, negated } of this.#locals.tokens(local)) {
+      if (negated) {
+        const excluded = new Set([...ids, ...endOfGeneration])
+        for (let id = 0; id < vocabularySize; id++) if (!excluded.has(id)) named.add(id)
+      } else {
+        for (const id of ids) if (id < vocabularySize) named.add(id)
+      }
+    }
+    return [...named]
+  }
+
+  /**
+   * Whether the body of a repetition is a unit: it calls nothing, is never empty, and once it may
+   * end it must end, so that every text is cut into iterations in one way only.
+   */
+  #isUnit(rule: NfaRule): boolean {
+    let known = this.#units.get(rule)
+    if (known === undefined) {
+      known = isUnit(this.#locals, rule)
+      this.#units.set(rule, known)
+    }
+    return known
+  }
+
+  /** Classifies the places where many tokens fit before they are met, so that no step is slow. */
+  #warm(): void {
+    const seen = new Set<LocalState>([this.#locals.start(this.#locals.nfa.start)])
+    let spent = 0
+    for (const local of seen) {
+      if (seen.size > warmStatesMax) break
+      const row = this.#locals.row(local)
+      for (const next of new Set(row)) if (next !== null) seen.add(next)
+      for (const { rule, back } of this.#locals.calls(local)) {
+        seen.add(this.#locals.start(rule)).add(back)
+      }
+      for (const { to } of this.#locals.tokens(local)) seen.add(to)
+      const nodes = this.trie.nodesBelow(row)
+      if (nodes < wideNodes || spent > warmNodesMax) continue
+      spent += nodes
+      const { low = 0, high = 0 } = { low: local.rule.loop?.min, high: local.rule.loop?.max }
+      this.#classOf(this.#machine, this.#machine.place(local, low, high, this.#machine.bottom))
+    }
+  }
+}
+
+function isUnit(locals: LocalStates, rule: NfaRule): boolean {
+  const seen = new Set([locals.start(rule)])
+  for (const local of seen) {
+    if (local.final && !local.endOnly) return false
+    if (locals.calls(local).length > 0 || locals.tokens(local).length > 0) return false
+    for (const next of new Set(locals.row(local))) if (next !== null) seen.add(next)
+    if (seen.size > 256) return false
+  }
+  return !locals.start(rule).final
+}
+
+/** Where a generation stands in its grammar. */
+export class GrammarState {
+  readonly #grammar: CompiledGrammar
+  readonly #machine: Machine
+  #state: State
+  #finished = false
+
+  constructor(grammar: CompiledGrammar, machine: Machine, state: State) {
+    this.#grammar = grammar
+    this.#machine = machine
+    this.#state = state
+  }
+
+  /** Whether the text may end here. */
+  get isComplete(): boolean {
+    return this.#state.complete
+  }
+
+  /** Whether an end-of-generation token was accepted. */
+  get isFinished(): boolean {
+    return this.#finished
+  }
+
+  /**
+   * The tokens that may come next, [ceil(vocabulary / 32)]: bit i & 31 of word i >> 5 is token i.
+   * The array is reused: read it before the next call, and do not write to it.
+   *
+   * @throws GrammarError when the grammar is too ambiguous to go on.
+   */
+  mask(): Uint32Array {
+    if (this.#finished) return new Uint32Array((this.#grammar.trie.vocabularySize + 31) >>> 5)
+    return this.#grammar.maskOf(this.#machine, this.#state)
+  }
+
+  /** Whether a token may come next. */
+  allows(token: number): boolean {
+    return this.#next(token) !== null
+  }
+
+  /**
+   * Goes on by a token.
+   *
+   * @throws GrammarError when the token does not fit; the state stays as it was.
+   */
+  accept(token: number): void {
+    const next = this.#next(token)
+    if (next === null) {
+      throw new GrammarError('token', '', `the token ${token} does not fit the grammar here`)
+    }
+    if (next === this.#state && this.#endsGeneration(token)) this.#finished = true
+    this.#state = next
+  }
+
+  /** Goes on by text that did not come as tokens; false, and no change, when it does not fit. */
+  acceptBytes(bytes: Uint8Array): boolean {
+    if (this.#finished) return false
+    const next = this.#walk(bytes)
+    if (next !== null) this.#state = next
+    return next !== null
+  }
+
+  /** A state that goes on independently. */
+  clone(): GrammarState {
+    const copy = new GrammarState(this.#grammar, this.#machine, this.#state)
+    copy.#finished = this.#finished
+    return copy
+  }
+
+  #endsGeneration(token: number): boolean {
+    return this.#grammar.trie.endOfGeneration.includes(token)
+  }
+
+  #next(token: number): State | null {
+    const { trie } = this.#grammar
+    if (!Number.isInteger(token) || token < 0 || token >= trie.vocabularySize) {
+      throw new RangeError(`token must be in [0, ${trie.vocabularySize}), got ${token}`)
+    }
+    if (this.#finished) return null
+    if (this.#endsGeneration(token)) {
+      return this.#state.complete ? this.#state : this.#machine.stepToken(this.#state, token)
+    }
+    const bytes = trie.bytesOf(token)
+    const byBytes = bytes.length === 0 ? null : this.#walk(bytes)
+    return this.#machine.union(byBytes, this.#machine.stepToken(this.#state, token))
+  }
+
+  #walk(bytes: Uint8Array): State | null {
+    let state: State | null = this.#state
+    for (let i = 0; i < bytes.length && state !== null; i++)
+      state = this.#machine.step(state, bytes[i]!)
+    return state
+  }
+}
