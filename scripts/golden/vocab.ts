@@ -77,7 +77,7 @@ export const run = async (folder: string, report: Report, options: RunOptions): 
 }
 
 /** A vocabulary-only GGUF file, plain or compressed. */
-async function readTokenizer(path: string): Promise<Tokenizer> {
+export async function readTokenizer(path: string): Promise<Tokenizer> {
   const file = readFileSync(path)
   const bytes = path.endsWith('.zst') ? Bun.zstdDecompressSync(file) : file
   const gguf = await readGguf(new Blob([Uint8Array.from(bytes)]))
@@ -120,7 +120,7 @@ class VocabularyCheck {
       const ids = [...this.tokenizer.encodeBytes(bytes, { ...options, repeatBos: true })]
       const expected = each[mode]
       if (expected) this.equal(label, ids, expected)
-      // The reference gives up on some byte sequences; every input has ids here.
+      // The reference gives up on some bytes; here every input has ids.
       else if (each[`${mode}_throws`]) this.equal(label, ids.every(this.isId), true)
     }
   }
