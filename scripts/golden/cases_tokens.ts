@@ -173,11 +173,9 @@ class CaseChecks {
   private bytes(id: string, cell: string, expected: string): void {
     const stream = new TextStream()
     const parts = cell
-      .replaceAll('`', '')
-      .replace(/^\D*(?= [0-9A-F]{2}\b)|^(pieces|first bytes)|,.*$/g, '')
       .split('·')
-      .map((hex) => Uint8Array.fromHex(hex.replaceAll(' ', '')))
-    const chunks = [...parts.map((part) => stream.push(part))]
+      .map((part) => Uint8Array.fromHex((part.match(/\b[0-9A-F]{2}\b/g) ?? []).join('')))
+    const chunks = parts.map((part) => stream.push(part))
     const wanted = quoted(expected.split(' — ')[0]!).map((text) =>
       unescaped(text.replace(/^""$/, '')),
     )
