@@ -192,7 +192,7 @@ export fn leaven_buffer_release(handle: u32) u32 {
     return ok;
 }
 
-/// The buffer's address and a reference that `leaven_window_release` gives back; null when the
+/// The buffer's address and a reference that the releaser gives back; null when the
 /// buffer must not be looked at.
 export fn leaven_window(handle: u32) ?*anyopaque {
     const buffer = buffers.table.acquire(handle) orelse {
@@ -212,8 +212,13 @@ export fn leaven_window_address(window: *anyopaque) ?*anyopaque {
     return buffer.bytes.ptr;
 }
 
+/// Address of the function that gives a window's reference back.
+export fn leaven_window_releaser() *const anyopaque {
+    return @ptrCast(&releaseWindow);
+}
+
 /// Called by the garbage collector, or at once when a window is detached.
-export fn leaven_window_release(_: ?*anyopaque, window: *anyopaque) void {
+fn releaseWindow(_: ?*anyopaque, window: *anyopaque) callconv(.c) void {
     const buffer: *buffers.Buffer = @ptrCast(@alignCast(window));
     buffer.release();
 }
@@ -315,7 +320,7 @@ export fn leaven_program_release(handle: u32) u32 {
 
 // ── channels, queues, fences ───────────────────────────────────────────────────────────────────
 
-/// Opens this VM's way back; the caller reads, and in the end closes, `leaven_channel_fd`.
+/// Opens this VM's way back.
 export fn leaven_channel_create() u32 {
     const channel = channels.Channel.create() catch {
         _ = problems.outOfMemory(0, memory.available());
@@ -328,10 +333,11 @@ export fn leaven_channel_create() u32 {
     };
 }
 
-export fn leaven_channel_fd(handle: u32) i32 {
+/// A new descriptor to read completions from, which the caller closes; -1 on failure.
+export fn leaven_channel_reader(handle: u32) i32 {
     const channel = channels.table.acquire(handle) orelse return -1;
     defer channel.release();
-    return channel.read_end;
+    return channel.openReader();
 }
 
 export fn leaven_channel_release(handle: u32) u32 {

@@ -57,11 +57,17 @@ pub const Channel = struct {
         _ = c.references.fetchAdd(1, .monotonic);
     }
 
-    /// The read end belongs to JavaScript, which closes it.
     pub fn release(c: *Channel) void {
         if (c.references.fetchSub(1, .acq_rel) != 1) return;
         _ = std.c.close(c.write_end);
+        _ = std.c.close(c.read_end);
         memory.gpa.destroy(c);
+    }
+
+    /// A descriptor of the read end for JavaScript to own: its event loop stays alive as long as
+    /// it reads, so it opens one while jobs are under way and closes it afterwards.
+    pub fn openReader(c: *const Channel) c_int {
+        return std.c.fcntl(c.read_end, std.c.F.DUPFD_CLOEXEC, @as(c_int, 0));
     }
 
     /// Claims room for one message; false when the VM has too many jobs under way.
@@ -101,7 +107,6 @@ pub fn ignoreBrokenPipes() void {
 test "a message arrives whole" {
     const channel = try Channel.create();
     defer channel.release();
-    defer _ = std.c.close(channel.read_end);
     try std.testing.expect(channel.begin());
     channel.finish(&.{ .job = 7, .nanoseconds = 1, .problem = .init(.busy, "later", .{}) });
     var got: Message = undefined;

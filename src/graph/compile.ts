@@ -1,0 +1,99 @@
+// Compiles a graph into a program: schedule, ask the device, allocate, lower, prepare.
+import { Arena } from '../device/arena.ts'
+import { type Device, devices } from '../device/device.ts'
+import { type InputData, Program, type ProgramLayout, type RunOptions } from '../device/program.ts'
+import type { Queue } from '../device/queue.ts'
+import { LeavenError } from '../errors/index.ts'
+import { profileImage } from '../native/devices.ts'
+import { allocate } from './allocate.ts'
+import { Graph } from './graph.ts'
+import { lower } from './lower.ts'
+import { schedule } from './schedule.ts'
+import type { Tensor } from './tensor.ts'
+
+export interface CompileOptions {
+  /** Where to run; the CPU by default. */
+  device?: Device
+  queue?: Queue
+  /** Programs that share an arena run one after another. */
+  arena?: Arena
+  /** CPU threads; one per processor by default. */
+  threads?: number
+}
+
+/**
+ * Collects a graph: `build` makes inputs and ops, and returns one result or several by name.
+ *
+ * ```ts
+ * const g = graph((b) => {
+ *   const x = b.input('x', 'f32', [2, 3])
+ *   return x.mul(x)
+ * })
+ * const { output } = await compute(g, { x: new Float32Array([1, 2, 3, 4, 5, 6]) })
+ * ```
+ */
+export const graph = (build: (b: Graph) => Tensor | Record<string, Tensor>): Graph => {
+  const g = new Graph()
+  const result = build(g)
+  if (isTensor(result)) g.output('output', result)
+  else for (const [name, tensor] of Object.entries(result)) g.output(name, tensor)
+  return g
+}
+
+const isTensor = (value: Tensor | Record<string, Tensor>): value is Tensor =>
+  Array.isArray((value as Tensor).dims)
+
+/** The image and layout for `device`, a function of the graph and the device's profile alone. */
+export const compileLayout = (g: Graph, device: Device): ProgramLayout => {
+  const plan = schedule(g)
+  const ownSlots = lower(
+    g,
+    plan,
+    allocate(plan, () => 0),
+    device.number,
+  )
+  const profile = profileImage(device.number, ownSlots.image, plan.nodes.length)
+  for (const [i, { supported }] of profile.entries()) {
+    if (supported) continue
+    const node = plan.nodes[i]!
+    const types = node.sources.map((t) => t?.dtype ?? 'none').join(', ')
+    const label = node.label === '' ? '' : ` (${node.label})`
+    throw new LeavenError(
+      'UNSUPPORTED',
+      `${node.op}${label}: ${device.id} cannot do it for ${types}`,
+    )
+  }
+  if (profile.every(({ scratchBytes }) => scratchBytes === 0)) return ownSlots
+  const scratch = new Map(plan.nodes.map((node, i) => [node, profile[i]!.scratchBytes]))
+  return lower(
+    g,
+    plan,
+    allocate(plan, (node) => scratch.get(node) ?? 0),
+    device.number,
+  )
+}
+
+/** A compiled graph with a queue and an arena of its own unless `options` shares them. */
+export const compile = (g: Graph, options: CompileOptions = {}): Program => {
+  const device = options.device ?? options.queue?.device ?? devices()[0]!
+  const layout = compileLayout(g, device)
+  const queue = options.queue ?? device.createQueue()
+  const arena = options.arena ?? new Arena(device)
+  const owned: Disposable[] = []
+  if (options.queue === undefined) owned.push(queue)
+  if (options.arena === undefined) owned.push(arena)
+  return new Program(layout, { queue, arena, threads: options.threads, owned })
+}
+
+/** Compiles, runs once and forgets the program: copies of all outputs by name. */
+export const compute = async (
+  g: Graph,
+  inputs: Readonly<Record<string, InputData>>,
+  options: CompileOptions & RunOptions = {},
+): Promise<Record<string, Float32Array<ArrayBuffer>>> => {
+  const device = options.device ?? devices()[0]!
+  using queue = device.createQueue()
+  using arena = new Arena(device)
+  using program = compile(g, { ...options, device, queue, arena })
+  return await program.run(inputs, options)
+}

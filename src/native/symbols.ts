@@ -1,0 +1,52 @@
+// Every function of the native library, as zig/lib.zig exports it.
+import type { FFIFunction } from 'bun:ffi'
+
+const status = 'u32' as const
+const handle = 'u32' as const
+
+export const symbols = {
+  leaven_digest: { args: [], returns: 'u32' },
+  leaven_problem: { args: ['ptr'], returns: 'void' },
+  leaven_choose_isa: { args: ['ptr', 'u32'], returns: status },
+  leaven_counters: { args: ['ptr'], returns: 'void' },
+  leaven_guard_buffers: { args: ['u32'], returns: 'void' },
+  leaven_infer: { args: ['u32', 'ptr', 'u32', 'ptr', 'u32', 'ptr'], returns: status },
+  leaven_dequantize: { args: ['u32', 'ptr', 'ptr', 'f64', 'f64'], returns: status },
+  leaven_quantize: { args: ['u32', 'ptr', 'ptr', 'f64', 'f64', 'ptr'], returns: status },
+  leaven_virtual_cpus: { args: ['u32'], returns: 'void' },
+  leaven_device_count: { args: [], returns: 'u32' },
+  leaven_device_info: { args: ['u32', 'ptr'], returns: status },
+  leaven_profile: { args: ['u32', 'ptr', 'f64', 'ptr'], returns: status },
+  leaven_buffer_create: { args: ['u32', 'u32', 'f64'], returns: handle },
+  leaven_buffer_map: { args: ['u32', 'ptr', 'f64', 'f64'], returns: handle },
+  leaven_buffer_release: { args: [handle], returns: status },
+  leaven_buffer_set: { args: [handle, 'f64', 'ptr', 'f64'], returns: status },
+  leaven_buffer_get: { args: [handle, 'f64', 'ptr', 'f64'], returns: status },
+  leaven_buffer_fill: { args: [handle, 'f64', 'f64', 'u32'], returns: status },
+  leaven_window: { args: [handle], returns: 'ptr' },
+  leaven_window_address: { args: ['ptr'], returns: 'ptr' },
+  leaven_window_releaser: { args: [], returns: 'ptr' },
+  leaven_program_create: { args: ['ptr', 'f64', 'u32'], returns: handle },
+  leaven_program_update: { args: [handle, 'ptr', 'u32', 'ptr', 'u32'], returns: status },
+  leaven_program_run: { args: [handle, 'ptr', 'f64'], returns: status },
+  leaven_program_release: { args: [handle], returns: status },
+  leaven_channel_create: { args: [], returns: handle },
+  leaven_channel_reader: { args: [handle], returns: 'i32' },
+  leaven_channel_release: { args: [handle], returns: status },
+  leaven_queue_create: { args: [handle], returns: handle },
+  leaven_queue_release: { args: [handle], returns: status },
+  leaven_queue_run: { args: [handle, 'u32', handle, 'ptr', 'f64'], returns: status },
+  leaven_queue_copy: {
+    args: [handle, 'u32', handle, 'f64', handle, 'f64', 'f64'],
+    returns: status,
+  },
+  leaven_queue_fill: { args: [handle, 'u32', handle, 'f64', 'f64', 'u32'], returns: status },
+  leaven_queue_signal: { args: [handle, 'u32', handle, 'f64'], returns: status },
+  leaven_queue_wait: { args: [handle, 'u32', handle, 'f64'], returns: status },
+  leaven_queue_cancel: { args: [handle, 'u32'], returns: status },
+  leaven_queue_resume: { args: [handle, 'u32'], returns: status },
+  leaven_fence_create: { args: [], returns: handle },
+  leaven_fence_signal: { args: [handle, 'f64'], returns: status },
+  leaven_fence_value: { args: [handle], returns: 'f64' },
+  leaven_fence_release: { args: [handle], returns: status },
+} as const satisfies Record<string, FFIFunction>
