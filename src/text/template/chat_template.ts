@@ -2,6 +2,7 @@
 import { TemplateError } from '../../errors/index.ts'
 import type { Block } from './ast.ts'
 import { Budget, defaultLimits, type Limits } from './budget.ts'
+import { cutAtOpenEnd, leaveOpen } from './continue_message.ts'
 import { execute } from './execute.ts'
 import { Fault, SyntaxFault } from './fault.ts'
 import { fromJs } from './from_js.ts'
@@ -92,10 +93,18 @@ export class ChatTemplate {
    * Renders a conversation. Everything in `input` counts as untrusted text unless wrapped by
    * `trusted`; what the template itself writes, and the tokens of `compile`, are trusted.
    *
-   * Throws `TemplateError` with the template's own words where it refuses the conversation, and
-   * when a bound of `limits` is passed.
+   * Throws `TemplateError` with the template's own words where it refuses the conversation (the
+   * words alone are the message of its `cause`), and when a bound of `limits` is passed.
    */
   render(input: RenderInput): RenderedPrompt {
+    if (!input.continueFinalMessage) return this.#run(input)
+    if (input.addGenerationPrompt) {
+      throw new TypeError('addGenerationPrompt and continueFinalMessage exclude each other')
+    }
+    return cutAtOpenEnd(this.#run({ ...input, messages: leaveOpen(input.messages) }))
+  }
+
+  #run(input: RenderInput): RenderedPrompt {
     const machine = new Machine(
       new Budget({ ...defaultLimits, ...this.#options.limits }),
       this.#options.clock ?? (() => new Date()),
