@@ -24,7 +24,8 @@ interface Case {
 }
 
 const chatml =
-  "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}{% endfor %}"
+  "{% for m in messages %}{{ '<|im_start|>' + m.role + '\\n' + m.content + '<|im_end|>\\n' }}" +
+  '{% endfor %}'
 const roles = [{ role: 'system' }, { role: 'user' }, { role: 'assistant' }]
 const loop = (tag: string) =>
   `{% for i in [1, 2, 3, 4] %}{% if i == 3 %}{% ${tag} %}{% endif %}{{ i }}{% endfor %}`
@@ -45,7 +46,8 @@ export const cases: readonly Case[] = [
   {
     id: 'D8 namespace',
     template:
-      '{% set ns = namespace(x=false) %}{% for i in [1] %}{% set ns.x = true %}{% endfor %}{{ ns.x }}',
+      '{% set ns = namespace(x=false) %}{% for i in [1] %}{% set ns.x = true %}{% endfor %}' +
+      '{{ ns.x }}',
     expected: 'True',
   },
   {

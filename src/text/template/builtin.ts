@@ -1,5 +1,5 @@
-// Chat templates for model files that carry none. Written for leaven after the public descriptions of
-// each prompt format; the file's own template always comes first.
+// Chat templates for model files that carry none. Written for leaven after the public descriptions
+// of each prompt format; the file's own template always comes first.
 
 export interface BuiltinTemplate {
   /** Name to show to people, such as `chatml`. */
@@ -35,7 +35,8 @@ function turns(format: {
   return (
     `{{ ${JSON.stringify(format.begin ?? '')} }}{% set names = ${names} %}{% for m in messages %}` +
     `{% set role = names[m.role] or m.role %}` +
-    `{{ ${format.header('role')} }}{{ (m.content or '') | trim }}{{ ${JSON.stringify(format.end)} }}` +
+    `{{ ${format.header('role')} }}{{ (m.content or '') | trim }}` +
+    `{{ ${JSON.stringify(format.end)} }}` +
     `{% endfor %}{% if add_generation_prompt %}` +
     `{% set role = names['assistant'] or 'assistant' %}{{ ${format.header('role')} }}{% endif %}`
   )
@@ -45,7 +46,8 @@ function turns(format: {
 function instructions(format: { system: string; user: string; assistant: string }): string {
   return (
     `{{ bos_token }}{% set ns = namespace(system='') %}{% for m in messages %}` +
-    `{% set content = m.content or '' %}{% if m.role == 'system' %}{% set ns.system = ns.system ~ ${format.system} %}` +
+    `{% set content = m.content or '' %}` +
+    `{% if m.role == 'system' %}{% set ns.system = ns.system ~ ${format.system} %}` +
     `{% elif m.role == 'user' %}{{ ${format.user} }}{% set ns.system = '' %}` +
     `{% elif m.role == 'assistant' %}{{ ${format.assistant} }}` +
     `{% else %}{{ raise_exception('this prompt format knows no role ' ~ m.role) }}{% endif %}` +

@@ -1,4 +1,4 @@
-// Evaluates expressions.
+// Evaluates the expressions of a template's syntax tree.
 
 import { noArguments, textArgument } from './arguments.ts'
 import { arithmetic, negate } from './arithmetic.ts'
@@ -140,7 +140,7 @@ function call(
   return machine.call(target, given)
 }
 
-/** Applies a filter, or a chain of them, to `input` where the innermost has no object of its own. */
+/** Applies a filter or a chain of them, to `input` where the innermost has no object itself. */
 export function applyFilter(
   node: FilterExpression,
   input: Value | undefined,

@@ -14,8 +14,14 @@ export interface Lookup {
   item(object: Value, index: Value): Value
 }
 
-const field =
-  /\{\{|\}\}|\{([^{}[\].!:]*)((?:\.[^{}[\].!:]+|\[[^{}[\]]*\])*)(?:!([rsa]))?(?::((?:[^{}]|\{[^{}]*\})*))?\}|[{}]/g
+const name = '([^{}[\\].!:]*)'
+const path = '((?:\\.[^{}[\\].!:]+|\\[[^{}[\\]]*\\])*)'
+/** May hold fields of its own: `{:{width}}`. */
+const specification = '((?:[^{}]|\\{[^{}]*\\})*)'
+const field = new RegExp(
+  `\\{\\{|\\}\\}|\\{${name}${path}(?:!([rsa]))?(?::${specification})?\\}|[{}]`,
+  'g',
+)
 
 export function formatBraces(format: Text, args: Arguments, lookup: Lookup, budget: Budget): Text {
   const out = new Builder()

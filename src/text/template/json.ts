@@ -1,4 +1,4 @@
-// The `tojson` filter: Python's json.dumps, whose separators, spacing and floats differ from JSON.stringify.
+// The `tojson` filter: Python's json.dumps, whose spacing and floats differ from JSON.stringify.
 import { bind, integerArgument, textArgument } from './arguments.ts'
 import type { Budget } from './budget.ts'
 import { Fault } from './fault.ts'

@@ -107,7 +107,7 @@ class Lexer {
     return sign === '-' || sign === '+' ? sign : ''
   }
 
-  /** `-` strips all white space before the tag; otherwise a tag alone on its line loses its indent. */
+  /** `-` strips all white space before the tag; else a tag alone on its line loses its indent. */
   #pushData(start: number, end: number, sign: string, mayLoseIndent: boolean): void {
     let stop = end
     if (sign === '-') stop = skipSpacesBack(this.#source, end, start)

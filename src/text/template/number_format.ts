@@ -43,7 +43,7 @@ export function toExponent(value: number, digits: number): string {
   return `${sign}${mantissa}${'0'.repeat(Math.max(0, digits - 100))}e${power[0]}${size}`
 }
 
-/** `g`: `digits` significant digits, the shorter of fixed and exponent, no trailing zeros unless `keep`. */
+/** `g`: the shorter of fixed and exponent; trailing zeros go unless `keep`. */
 export function toGeneral(value: number, digits: number, keep: boolean): string {
   const significant = Math.max(digits, 1)
   if (value === 0) return Object.is(value, -0) ? '-0' : '0'

@@ -136,7 +136,7 @@ function holds(operator: OrderOperator, a: bigint | number, b: bigint | number):
   return operator === '>' ? a > b : a >= b
 }
 
-/** Negative, zero or positive; faults for values Python does not order. `operator` is for the message. */
+/** Negative, zero or positive; a fault that names `operator` for what Python does not order. */
 export function order(left: Value, right: Value, budget: Budget, operator = '<'): number {
   budget.step()
   const a = numeric(left)

@@ -1,4 +1,4 @@
-// Parses expressions, with Jinja's precedence: or, and, not, comparison, + -, ~, * / // %, **, unary.
+// Parses expressions with Jinja's precedence: or, and, not, order, + -, ~, * / // %, **, signs.
 import type {
   BinaryOperator,
   CallArguments,

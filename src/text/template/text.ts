@@ -1,7 +1,7 @@
 // Strings of a render: each knows which of its characters came from the caller, and so must never
-// become special tokens. Every operation is made of `slice` and `Builder`, which keep that knowledge.
+// become special tokens. All operations are made of `slice` and `Builder`, which keep that up.
 
-/** Ranges of untrusted characters as [start, end, start, end, …], UTF-16 units, ascending, apart. */
+/** Untrusted ranges as [start, end, start, end, …]: UTF-16 units, ascending, apart. */
 export type Marks = readonly number[]
 
 const noMarks: Marks = []
