@@ -8,6 +8,7 @@ import { lowerCase } from './letters.ts'
 import { NO_PAIR, PairMerger } from './pair_merger.ts'
 import { PieceIndex } from './piece_index.ts'
 import { SpaceBorders } from './space_borders.ts'
+import type { Steps } from './steps.ts'
 import { type StringTable, stringTable } from './string_table.ts'
 import type { TextModel } from './text_model.ts'
 import { CHARACTER_BYTES, isSpaceMark } from './utf8.ts'
@@ -17,29 +18,34 @@ import { WordSplitter } from './word_splitter.ts'
 
 const SPACE = 0x20
 const LINE_FEED = 0x0a
-/** Bytes or symbols between two yields in a long word. */
-const SLICE = 1 << 13
+/** Merges, bytes or symbols between two yields. */
+const SLICE = 1 << 12
 
 export class BpeModel implements TextModel {
   private readonly vocabulary: Vocabulary
   private readonly merger: BpeMerger
   private readonly splitter: WordSplitter
+  private readonly merges: PieceIndex
   private readonly borders: SpaceBorders | undefined
   private readonly cache = new WordCache()
   private readonly scratch = new Uint8Array(CACHED_WORD_MAX)
-  private readonly newMerger: () => BpeMerger
 
-  constructor(vocabulary: Vocabulary) {
+  private constructor(vocabulary: Vocabulary, merges: PieceIndex, borders?: SpaceBorders) {
     this.vocabulary = vocabulary
-    const merges = mergesOf(vocabulary)
-    const index = new PieceIndex(merges)
-    this.newMerger = () => new BpeMerger(vocabulary, index)
-    this.merger = this.newMerger()
+    this.merges = merges
+    this.borders = borders
+    this.merger = new BpeMerger(vocabulary, merges)
     this.splitter = new WordSplitter(vocabulary.pre)
-    this.borders = vocabulary.marksSpaces ? bordersOf(merges) : undefined
   }
 
-  *segment(bytes: Uint8Array, out: IdList): Generator<void, void> {
+  static *build(vocabulary: Vocabulary): Steps<BpeModel> {
+    const merges = mergesOf(vocabulary)
+    const index = yield* PieceIndex.build(merges)
+    const borders = vocabulary.marksSpaces ? yield* bordersOf(merges) : undefined
+    return new BpeModel(vocabulary, index, borders)
+  }
+
+  *segment(bytes: Uint8Array, out: IdList): Steps<void> {
     const { text, hasStandIns } = decodeLenient(bytes)
     const part: LenientText = { text: '', hasStandIns }
     let long: Uint8Array | undefined
@@ -73,12 +79,12 @@ export class BpeModel implements TextModel {
     return [marksSpaces ? text.replaceAll(' ', '▁') : text]
   }
 
-  private *longWord(text: Uint8Array, out: IdList): Generator<void, void> {
+  private *longWord(text: Uint8Array, out: IdList): Steps<void> {
     let pause = SLICE
     for (let start = 0; start < text.length; ) {
       const end = this.borders ? this.borders.wordEnd(text, start) : text.length
       if (end - start <= CACHED_WORD_MAX) this.word(text, start, end, out)
-      else yield* this.newMerger().long(text.subarray(start, end), out)
+      else yield* new BpeMerger(this.vocabulary, this.merges).long(text.subarray(start, end), out)
       start = end
       if (start < pause) continue
       yield
@@ -116,7 +122,7 @@ class BpeMerger extends PairMerger {
     this.emit(0, out)
   }
 
-  *long(word: Uint8Array, out: IdList): Generator<void, void> {
+  *long(word: Uint8Array, out: IdList): Steps<void> {
     if (this.load(word, out)) return
     yield* this.merge()
     for (let at = this.emit(0, out); at < this.count; at = this.emit(at, out)) yield
@@ -197,9 +203,10 @@ function mergesOf(vocabulary: Vocabulary): StringTable {
 }
 
 /** A merge whose right side starts with a space mark crosses a border. */
-function bordersOf({ count, bytes, starts, ends }: StringTable): SpaceBorders {
+function* bordersOf({ count, bytes, starts, ends }: StringTable): Steps<SpaceBorders> {
   const borders = new SpaceBorders()
   for (let i = 0; i < count; i++) {
+    if (i % SLICE === SLICE - 1) yield
     for (let mark = starts[i]! + 2; mark + 3 <= ends[i]!; mark++) {
       if (bytes[mark - 1] !== SPACE || !isSpaceMark(bytes, mark)) continue
       borders.cross(bytes, starts[i]!, mark - 1)

@@ -2,6 +2,7 @@
 export { entryBytes, entryText, type StringTable, stringTable } from './string_table.ts'
 export {
   createTokenizer,
+  createTokenizerAsync,
   type DecodeOptions,
   type EncodeAsyncOptions,
   type EncodeOptions,

@@ -4,13 +4,14 @@
 // Short words look for the lowest rank by walking their symbols; long ones keep a heap, so that a
 // megabyte without any word border costs n log n. Sennrich, Haddow, Birch (2016), "Neural Machine
 // Translation of Rare Words with Subword Units".
+import type { Steps } from './steps.ts'
 
 /** Rank of a pair that cannot be joined. */
 export const NO_PAIR = 0x7fffffff
 /** Up to this many symbols a walk beats a heap (bench/tokenizer.ts). */
 const WALK_MAX = 40
-/** Symbols or heap steps between two yields: about a millisecond. */
-const SLICE = 1 << 12
+/** Symbols or heap steps between two yields. */
+const SLICE = 1 << 11
 
 /**
  * A word is `text` cut at `starts`. Symbols are numbered by their position at the start, and joining
@@ -48,7 +49,7 @@ export abstract class PairMerger {
   }
 
   /** The same for words of any length; yields between slices of work. */
-  protected *merge(): Generator<void, void> {
+  protected *merge(): Steps<void> {
     const { count } = this
     this.heapScale = 2 ** Math.ceil(Math.log2(count + 1))
     this.heap = new Float64Array(count)

@@ -1,9 +1,12 @@
 // From the bytes of a piece to its number: an open-addressing hash over a string table.
+import type { Steps } from './steps.ts'
 import type { StringTable } from './string_table.ts'
 
 const FNV_OFFSET = 0x811c9dc5
 const FNV_PRIME = 0x01000193
 const SPACE = 0x20
+/** Entries between two yields. */
+const SLICE = 1 << 11
 
 /** 32-bit FNV-1a of a range of bytes, continued from `hash`. */
 export function hashBytes(
@@ -29,25 +32,28 @@ export function mixHash(hash: number): number {
  */
 export class PieceIndex {
   /** The longest entry, in bytes. */
-  readonly lengthMax: number
+  lengthMax = 0
   /** Entries whose bytes equal those of a lower number, which is the one that is found. */
   readonly duplicates: number[] = []
   private readonly table: StringTable
   private readonly slots: Int32Array // number + 1 (0 when empty), hash
   private readonly mask: number
 
-  constructor(table: StringTable) {
+  private constructor(table: StringTable) {
     this.table = table
     const capacity = 1 << Math.max(4, Math.ceil(Math.log2(Math.max(1, table.count) * 1.5)))
     this.slots = new Int32Array(capacity * 2)
     this.mask = capacity * 2 - 2
-    let lengthMax = 0
+  }
+
+  static *build(table: StringTable): Steps<PieceIndex> {
+    const index = new PieceIndex(table)
     for (let i = 0; i < table.count; i++) {
-      const length = table.ends[i]! - table.starts[i]!
-      if (length > lengthMax) lengthMax = length
-      this.insert(i)
+      index.lengthMax = Math.max(index.lengthMax, table.ends[i]! - table.starts[i]!)
+      index.insert(i)
+      if (i % SLICE === SLICE - 1) yield
     }
-    this.lengthMax = lengthMax
+    return index
   }
 
   /** The number of the entry with exactly these bytes, or -1. */

@@ -4,12 +4,13 @@ import { UnsupportedModelError } from '../../errors/index.ts'
 import { ByteTrie } from './byte_trie.ts'
 import type { IdList } from './id_list.ts'
 import { decodeLenient, writeUtf8 } from './lenient_utf8.ts'
+import type { Steps } from './steps.ts'
 import type { TextModel } from './text_model.ts'
 import { CHARACTER_BYTES } from './utf8.ts'
 import type { Vocabulary } from './vocabulary.ts'
 
-/** Bytes between two yields. */
-const SLICE = 1 << 13
+/** Tokens or bytes between two yields. */
+const SLICE = 1 << 11
 /** Costs are scores in units of 1/10000, rounded; a character without a piece costs this. */
 const UNITS = 1e4
 const BYTES_COST = 1e7
@@ -19,7 +20,7 @@ export class Plamo2Model implements TextModel {
   private readonly costs: Float64Array
   private readonly vocabulary: Vocabulary
 
-  constructor(vocabulary: Vocabulary) {
+  private constructor(vocabulary: Vocabulary) {
     this.vocabulary = vocabulary
     for (let byte = 0; byte < 256; byte++) {
       if (vocabulary.byteToken(byte) >= 0) continue
@@ -33,14 +34,20 @@ export class Plamo2Model implements TextModel {
       const scaled = score * UNITS
       return -Math.sign(scaled) * Math.round(Math.abs(scaled))
     })
-    const { bytes, starts, ends } = vocabulary.tokens
-    for (let id = 0; id < vocabulary.size; id++) {
-      if (!vocabulary.isText(id) || !Number.isFinite(this.costs[id]!)) continue
-      this.trie.insert(bytes, starts[id]!, ends[id]!, id)
-    }
   }
 
-  *segment(bytes: Uint8Array, out: IdList): Generator<void, void> {
+  static *build(vocabulary: Vocabulary): Steps<Plamo2Model> {
+    const model = new Plamo2Model(vocabulary)
+    const { bytes, starts, ends } = vocabulary.tokens
+    for (let id = 0; id < vocabulary.size; id++) {
+      if (id % SLICE === SLICE - 1) yield
+      if (!vocabulary.isText(id) || !Number.isFinite(model.costs[id]!)) continue
+      model.trie.insert(bytes, starts[id]!, ends[id]!, id)
+    }
+    return model
+  }
+
+  *segment(bytes: Uint8Array, out: IdList): Steps<void> {
     const source = decodeLenient(bytes)
     const room = new Uint8Array(source.text.length * 3)
     const skipped = source.text.charCodeAt(0) === 0xfeff ? 1 : 0

@@ -3,14 +3,16 @@
 // Kudo, Richardson (2018), "SentencePiece"; behaviour as in GGUF runners, checked by golden ids.
 import type { IdList } from './id_list.ts'
 import { NO_PAIR, PairMerger } from './pair_merger.ts'
+import { scoreRanks } from './score_ranks.ts'
 import { SpaceBorders } from './space_borders.ts'
+import type { Steps } from './steps.ts'
 import type { TextModel } from './text_model.ts'
 import { CHARACTER_BYTES, isSpaceMark, markSpaces } from './utf8.ts'
 import type { Vocabulary } from './vocabulary.ts'
 import { CACHED_WORD_MAX, WordCache } from './word_cache.ts'
 
-/** Bytes or symbols between two yields. */
-const SLICE = 1 << 13
+/** Tokens, bytes or symbols between two yields. */
+const SLICE = 1 << 12
 
 export class SpmModel implements TextModel {
   private readonly vocabulary: Vocabulary
@@ -19,20 +21,27 @@ export class SpmModel implements TextModel {
   private readonly borders = new SpaceBorders()
   private readonly cache = new WordCache()
 
-  constructor(vocabulary: Vocabulary) {
+  private constructor(vocabulary: Vocabulary, pieces: ScoredPieces) {
     this.vocabulary = vocabulary
-    this.pieces = new ScoredPieces(vocabulary)
-    this.merger = new SpmMerger(this.pieces)
-    const { bytes, starts, ends } = vocabulary.tokens
-    for (let id = 0; id < vocabulary.size; id++) {
-      if (!vocabulary.isText(id)) continue
-      for (let i = starts[id]! + 1; i + 3 <= ends[id]!; i++) {
-        if (isSpaceMark(bytes, i)) this.borders.cross(bytes, starts[id]!, i)
-      }
-    }
+    this.pieces = pieces
+    this.merger = new SpmMerger(pieces)
   }
 
-  *segment(text: Uint8Array, out: IdList, afterSpecial: boolean): Generator<void, void> {
+  static *build(vocabulary: Vocabulary): Steps<SpmModel> {
+    const ranks = yield* scoreRanks(vocabulary.scores)
+    const model = new SpmModel(vocabulary, new ScoredPieces(vocabulary, ranks))
+    const { bytes, starts, ends } = vocabulary.tokens
+    for (let id = 0; id < vocabulary.size; id++) {
+      if (id % SLICE === SLICE - 1) yield
+      if (!vocabulary.isText(id)) continue
+      for (let i = starts[id]! + 1; i + 3 <= ends[id]!; i++) {
+        if (isSpaceMark(bytes, i)) model.borders.cross(bytes, starts[id]!, i)
+      }
+    }
+    return model
+  }
+
+  *segment(text: Uint8Array, out: IdList, afterSpecial: boolean): Steps<void> {
     const marked = markSpaces(text, afterSpecial && this.vocabulary.addSpacePrefix)
     let pause = SLICE
     for (let start = 0; start < marked.length; ) {
@@ -60,14 +69,14 @@ export class SpmModel implements TextModel {
   }
 }
 
-/** The pieces that text may become, with scores turned into ranks: 0 is the best score. */
+/** The pieces that text may become, with their ranks by id. */
 class ScoredPieces {
   readonly ranks: Int32Array
   private readonly vocabulary: Vocabulary
 
-  constructor(vocabulary: Vocabulary) {
+  constructor(vocabulary: Vocabulary, ranks: Int32Array) {
     this.vocabulary = vocabulary
-    this.ranks = ranksOf(vocabulary.scores)
+    this.ranks = ranks
   }
 
   /** Text never becomes a control token or a byte token by spelling it. */
@@ -103,7 +112,7 @@ class SpmMerger extends PairMerger {
     this.emit(0, out)
   }
 
-  *long(text: Uint8Array, start: number, end: number, out: IdList): Generator<void, void> {
+  *long(text: Uint8Array, start: number, end: number, out: IdList): Steps<void> {
     this.load(text, start, end)
     yield* this.merge()
     for (let at = this.emit(0, out); at < this.count; at = this.emit(at, out)) yield
@@ -136,23 +145,4 @@ class SpmMerger extends PairMerger {
     }
     return at
   }
-}
-
-/** By id: how many distinct scores are better. */
-function ranksOf(scores: Float32Array): Int32Array {
-  const distinct = scores.map((score) => (Number.isNaN(score) ? -Infinity : score)).sort()
-  let count = 0
-  for (let i = 0; i < distinct.length; i++) {
-    if (i === 0 || distinct[i] !== distinct[i - 1]) distinct[count++] = distinct[i]!
-  }
-  return Int32Array.from(scores, (score) => {
-    let low = 0
-    let high = count - 1
-    while (low < high) {
-      const middle = (low + high + 1) >> 1
-      if (distinct[middle]! <= score) low = middle
-      else high = middle - 1
-    }
-    return count - 1 - low
-  })
 }

@@ -8,6 +8,7 @@ import { Plamo2Model } from './plamo2.ts'
 import { RwkvModel } from './rwkv.ts'
 import { SpecialSplitter } from './special_split.ts'
 import { SpmModel } from './spm.ts'
+import { runNow, runSliced, type Steps } from './steps.ts'
 import type { TextModel } from './text_model.ts'
 import { UgmModel } from './ugm.ts'
 import { Attribute, Vocabulary } from './vocabulary.ts'
@@ -32,9 +33,6 @@ export interface EncodeAsyncOptions extends EncodeOptions {
 }
 
 export interface DecodeOptions extends DetokenizeOptions {}
-
-/** Longest stretch of work of `encodeAsync` before other work gets its turn, in milliseconds. */
-const SLICE_MS = 4
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -79,26 +77,15 @@ export class Tokenizer {
 
   /** The same for UTF-8 bytes, which need not be valid. */
   encodeBytes(text: Uint8Array, options: EncodeOptions = {}): Int32Array {
-    const out = new IdList()
-    for (const _ of this.steps(text, options, out));
-    return out.ids()
+    return runNow(this.encoding(text, options))
   }
 
   /**
-   * The same as `encode`, in slices of a few milliseconds with other work between them: for texts so
-   * long that the event loop would notice.
+   * The same as `encode`, in slices of a millisecond with other work between them: for texts so long
+   * that the event loop would notice.
    */
   async encodeAsync(text: string, options: EncodeAsyncOptions = {}): Promise<Int32Array> {
-    options.signal?.throwIfAborted()
-    const out = new IdList()
-    let sliceStart = performance.now()
-    for (const _ of this.steps(encoder.encode(text), options, out)) {
-      if (performance.now() - sliceStart < SLICE_MS) continue
-      await new Promise<void>((resolve) => setImmediate(resolve))
-      options.signal?.throwIfAborted()
-      sliceStart = performance.now()
-    }
-    return out.ids()
+    return runSliced(this.encoding(encoder.encode(text), options), options.signal)
   }
 
   /**
@@ -173,11 +160,14 @@ export class Tokenizer {
     return this.vocabulary.text(id)
   }
 
-  private *steps(text: Uint8Array, options: EncodeOptions, out: IdList): Generator<void, void> {
+  private *encoding(text: Uint8Array, options: EncodeOptions): Steps<Int32Array> {
     const { vocabulary } = this
-    const { ids } = vocabulary
-    const addSpecial = options.addSpecial ?? true
-    const addsBos = addSpecial && vocabulary.addBos
+    const { ids, kind } = vocabulary
+    const out = new IdList()
+    const addSpecial = (options.addSpecial ?? true) && kind !== 'rwkv' && kind !== 'plamo2'
+    // WordPiece models are trained with both, whatever the flags of the file.
+    const isBert = kind === 'wpm'
+    const addsBos = addSpecial && (vocabulary.addBos || isBert) && ids.bos >= 0
     const oneBos = addsBos && !options.repeatBos
     if (addsBos) out.push(ids.bos)
     let afterSpecial = true
@@ -190,9 +180,9 @@ export class Tokenizer {
       }
       afterSpecial = id >= 0
     }
-    if (!addSpecial) return
-    if (vocabulary.addEos) out.push(ids.eos)
-    if (vocabulary.kind === 'wpm' && vocabulary.addSeparator) out.push(ids.separator)
+    if (addSpecial && vocabulary.addEos && !isBert) out.push(ids.eos)
+    if (addSpecial && isBert && ids.separator >= 0) out.push(ids.separator)
+    return out.ids()
   }
 }
 
@@ -203,24 +193,42 @@ export class Tokenizer {
  * @example const tokenizer = createTokenizer(vocabularyFromMetadata((key) => gguf.metadata.get(key)))
  */
 export function createTokenizer(source: VocabularySource): Tokenizer {
-  const vocabulary = new Vocabulary(source)
-  return new Tokenizer(vocabulary, modelOf(vocabulary))
+  return runNow(building(source))
 }
 
-function modelOf(vocabulary: Vocabulary): TextModel {
+/**
+ * The same in slices of a millisecond: a large vocabulary takes some tens of them. Rejects with
+ * `signal.reason` when aborted.
+ */
+export async function createTokenizerAsync(
+  source: VocabularySource,
+  options: { signal?: AbortSignal } = {},
+): Promise<Tokenizer> {
+  return runSliced(building(source), options.signal)
+}
+
+function* building(source: VocabularySource): Steps<Tokenizer> {
+  const vocabulary = yield* Vocabulary.build(source)
+  yield
+  const model = yield* modelOf(vocabulary)
+  yield
+  return new Tokenizer(vocabulary, model)
+}
+
+function* modelOf(vocabulary: Vocabulary): Steps<TextModel> {
   switch (vocabulary.kind) {
     case 'spm':
-      return new SpmModel(vocabulary)
+      return yield* SpmModel.build(vocabulary)
     case 'bpe':
-      return new BpeModel(vocabulary)
+      return yield* BpeModel.build(vocabulary)
     case 'wpm':
-      return new WpmModel(vocabulary)
+      return yield* WpmModel.build(vocabulary)
     case 'ugm':
-      return new UgmModel(vocabulary)
+      return yield* UgmModel.build(vocabulary)
     case 'rwkv':
-      return new RwkvModel(vocabulary)
+      return yield* RwkvModel.build(vocabulary)
     case 'plamo2':
-      return new Plamo2Model(vocabulary)
+      return yield* Plamo2Model.build(vocabulary)
     case 'none':
       return new NoModel()
   }
@@ -229,7 +237,7 @@ function modelOf(vocabulary: Vocabulary): TextModel {
 /** Models that take ids alone. */
 class NoModel implements TextModel {
   // biome-ignore lint/correctness/useYield: it only ever throws.
-  *segment(): Generator<void, void> {
+  *segment(): Steps<void> {
     throw new UnsupportedModelError(
       'tokenizer.ggml.model',
       'none',

@@ -4,12 +4,13 @@
 import { ByteTrie } from './byte_trie.ts'
 import { Charsmap } from './charsmap.ts'
 import type { IdList } from './id_list.ts'
+import type { Steps } from './steps.ts'
 import type { TextModel } from './text_model.ts'
 import { CHARACTER_BYTES, SPACE_MARK } from './utf8.ts'
 import { Attribute, type Vocabulary } from './vocabulary.ts'
 
-/** Bytes between two yields. */
-const SLICE = 1 << 13
+/** Tokens or bytes between two yields. */
+const SLICE = 1 << 11
 /** An unknown character costs this much more than the worst piece. */
 const UNKNOWN_PENALTY = 10
 const REPLACEMENT = Uint8Array.of(0xef, 0xbf, 0xbd)
@@ -21,20 +22,31 @@ export class UgmModel implements TextModel {
   private readonly pieces = new ByteTrie()
   private readonly userDefined = new ByteTrie()
   private readonly scores: Float64Array
-  private readonly unknownScore: number
+  private unknownScore = 0
 
-  constructor(vocabulary: Vocabulary) {
+  private constructor(vocabulary: Vocabulary) {
     this.vocabulary = vocabulary
-    const { precompiledCharsmap, tokens, scores } = vocabulary
+    const { precompiledCharsmap, scores } = vocabulary
     this.charsmap = precompiledCharsmap?.length ? new Charsmap(precompiledCharsmap) : undefined
     this.scores = Float64Array.from(scores)
+  }
+
+  static *build(vocabulary: Vocabulary): Steps<UgmModel> {
+    const model = new UgmModel(vocabulary)
+    yield* model.readPieces()
+    return model
+  }
+
+  private *readPieces(): Steps<void> {
+    const { vocabulary } = this
+    const { bytes, starts, ends } = vocabulary.tokens
     let worst = Number.MAX_VALUE
     for (let id = 0; id < vocabulary.size; id++) {
+      if (id % SLICE === SLICE - 1) yield
       const isUser = vocabulary.has(id, Attribute.userDefined)
-      if (vocabulary.has(id, Attribute.normal)) worst = Math.min(worst, scores[id]!)
+      if (vocabulary.has(id, Attribute.normal)) worst = Math.min(worst, this.scores[id]!)
       // Users want their pieces: they cost nothing.
       if (isUser) this.scores[id] = 0
-      const { bytes, starts, ends } = tokens
       if (isUser || vocabulary.has(id, Attribute.normal | Attribute.unused)) {
         this.pieces.insert(bytes, starts[id]!, ends[id]!, id)
       }
@@ -43,7 +55,7 @@ export class UgmModel implements TextModel {
     this.unknownScore = Math.fround(worst - UNKNOWN_PENALTY)
   }
 
-  *segment(bytes: Uint8Array, out: IdList): Generator<void, void> {
+  *segment(bytes: Uint8Array, out: IdList): Steps<void> {
     const text = yield* this.normalize(bytes)
     const { length } = text
     // By position: the best sum up to there, and the piece that ends there with its start.
@@ -112,7 +124,7 @@ export class UgmModel implements TextModel {
   }
 
   /** Applies the charsmap and the rules for spaces, which become marks. */
-  private *normalize(text: Uint8Array): Generator<void, Uint8Array> {
+  private *normalize(text: Uint8Array): Steps<Uint8Array> {
     const { addSpacePrefix, removeExtraWhitespaces } = this.vocabulary
     let normalized = new Uint8Array(text.length * 3 + 64)
     let size = 0

@@ -9,6 +9,7 @@ import {
   FILL_IN_MIDDLE,
   HARMONY_MARKS,
 } from './special_tokens.ts'
+import type { Steps } from './steps.ts'
 import { entryBytes, entryText, type StringTable, stringTable } from './string_table.ts'
 import { type SpecialIds, TokenType, type VocabularySource } from './vocabulary_source.ts'
 
@@ -99,24 +100,29 @@ export class Vocabulary {
   readonly warnings: string[] = []
   private byteIds: Int32Array | undefined
 
-  constructor(source: VocabularySource) {
-    const kind = Object.hasOwn(KINDS, source.model) ? KINDS[source.model] : undefined
-    if (!kind) {
-      const known = Object.keys(KINDS).join(', ')
-      throw new UnsupportedModelError(
-        'tokenizer.ggml.model',
-        source.model,
-        `unknown tokenizer '${source.model}', known are ${known}`,
-      )
-    }
+  /** @throws UnsupportedModelError for an unknown kind, or lists that do not fit each other. */
+  static *build(source: VocabularySource): Steps<Vocabulary> {
+    const kind = kindOf(source)
+    const tokens = kind === 'none' ? source.tokens : namedTokens(source.tokens)
+    yield
+    const index = yield* PieceIndex.build(kind === 'none' ? stringTable([]) : tokens)
+    return new Vocabulary(kind, tokens, index, source)
+  }
+
+  private constructor(
+    kind: VocabularyKind,
+    tokens: StringTable,
+    index: PieceIndex,
+    source: VocabularySource,
+  ) {
     this.kind = kind
     this.model = source.model
-    this.tokens = kind === 'none' ? source.tokens : namedTokens(source.tokens)
+    this.tokens = tokens
+    this.index = index
     this.size = this.tokens.count
     this.merges = source.merges
     this.scores = scoresOf(source)
     this.attributes = attributesOf(source)
-    this.index = new PieceIndex(kind === 'none' ? stringTable([]) : this.tokens)
     if (this.index.duplicates.length > 0) {
       const id = this.index.duplicates[0]!
       this.warnings.push(
@@ -285,6 +291,16 @@ export class Vocabulary {
       if (mask >= 0) attributes[mask]! |= Attribute.stripLeft
     }
   }
+}
+
+function kindOf({ model }: VocabularySource): VocabularyKind {
+  const kind = Object.hasOwn(KINDS, model) ? KINDS[model] : undefined
+  if (kind) return kind
+  throw new UnsupportedModelError(
+    'tokenizer.ggml.model',
+    model,
+    `unknown tokenizer '${model}', known are ${Object.keys(KINDS).join(', ')}`,
+  )
 }
 
 function preName(source: VocabularySource): string {

@@ -32,8 +32,9 @@ const ID_KEYS: readonly (readonly [string, keyof SpecialIds])[] = [
 ]
 
 /**
- * The vocabulary a GGUF file describes. String arrays may be JavaScript arrays, objects with `length`
- * and `bytes(i)`, or string tables; number arrays may be typed arrays or anything with `toTypedArray()`.
+ * The vocabulary a GGUF file describes. String arrays may be JavaScript arrays, string tables, objects
+ * with `table()` that give one, or with `length` and `bytes(i)`; number arrays may be typed arrays or
+ * anything with `toTypedArray()`.
  *
  * @throws UnsupportedModelError when a key is missing or has a value of the wrong kind.
  * @example const source = vocabularyFromMetadata((key) => metadata.get(key))
@@ -136,6 +137,7 @@ function strings(value: unknown, key: string): StringTable {
       return stringTable(value)
     }
   } else if (typeof value === 'object' && value !== null) {
+    if ('table' in value && typeof value.table === 'function') return value.table() as StringTable
     if ('starts' in value && 'ends' in value) return value as StringTable
     if ('length' in value && 'bytes' in value && typeof value.bytes === 'function') {
       const array = value as { length: number; bytes(i: number): Uint8Array }

@@ -1,6 +1,7 @@
 // Cuts text into words by the passes of a pre-tokenizer.
 import { digitCuts } from './digit_groups.ts'
 import type { Pass, PreTokenizer } from './pre_tokenizers.ts'
+import type { Steps } from './steps.ts'
 
 /**
  * Takes one word: `piece.slice(start, end)`, where the piece starts at `base` in the text. Returns true
@@ -9,7 +10,7 @@ import type { Pass, PreTokenizer } from './pre_tokenizers.ts'
 export type WordSink = (piece: string, start: number, end: number, base: number) => boolean
 
 /** Words between two yields. */
-const SLICE = 1 << 13
+const SLICE = 1 << 11
 
 /**
  * JavaScript's own regular expressions find the words: about 40 ns each (bench/tokenizer.ts), and in time
@@ -23,7 +24,7 @@ export class WordSplitter {
   }
 
   /** Gives the words of `text` to `sink` in order; yields between slices and when the sink asks. */
-  *split(text: string, sink: WordSink): Generator<void, void> {
+  *split(text: string, sink: WordSink): Steps<void> {
     let ends = [text.length]
     for (const [i, cut] of this.passes.entries()) {
       if (i === this.passes.length - 1) {
@@ -47,12 +48,7 @@ export class WordSplitter {
  */
 type Cutter = (piece: string, from: number, base: number, sink: WordSink) => number
 
-function* cutAll(
-  cut: Cutter,
-  text: string,
-  ends: readonly number[],
-  sink: WordSink,
-): Generator<void, void> {
+function* cutAll(cut: Cutter, text: string, ends: readonly number[], sink: WordSink): Steps<void> {
   let base = 0
   let sinceYield = 0
   for (const end of ends) {

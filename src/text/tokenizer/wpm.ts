@@ -5,13 +5,14 @@ import { ByteTrie } from './byte_trie.ts'
 import type { IdList } from './id_list.ts'
 import { decodeLenient } from './lenient_utf8.ts'
 import { baseCharacter, lowerCase } from './letters.ts'
+import type { Steps } from './steps.ts'
 import type { TextModel } from './text_model.ts'
 import { SPACE_MARK } from './utf8.ts'
 import type { Vocabulary } from './vocabulary.ts'
 import { CACHED_WORD_MAX, WordCache } from './word_cache.ts'
 
-/** Characters between two yields. */
-const SLICE = 1 << 13
+/** Tokens or characters between two yields. */
+const SLICE = 1 << 11
 
 /** What a character does: ends a word, vanishes, is a word of its own, or goes on with its bytes. */
 interface Role {
@@ -35,15 +36,21 @@ export class WpmModel implements TextModel {
   private readonly roles = new Map<number, Role>()
   private readonly cache = new WordCache()
 
-  constructor(vocabulary: Vocabulary) {
+  private constructor(vocabulary: Vocabulary) {
     this.vocabulary = vocabulary
-    const { bytes, starts, ends } = vocabulary.tokens
-    for (let id = 0; id < vocabulary.size; id++) {
-      if (vocabulary.isText(id)) this.trie.insert(bytes, starts[id]!, ends[id]!, id)
-    }
   }
 
-  *segment(bytes: Uint8Array, out: IdList): Generator<void, void> {
+  static *build(vocabulary: Vocabulary): Steps<WpmModel> {
+    const model = new WpmModel(vocabulary)
+    const { bytes, starts, ends } = vocabulary.tokens
+    for (let id = 0; id < vocabulary.size; id++) {
+      if (vocabulary.isText(id)) model.trie.insert(bytes, starts[id]!, ends[id]!, id)
+      if (id % SLICE === SLICE - 1) yield
+    }
+    return model
+  }
+
+  *segment(bytes: Uint8Array, out: IdList): Steps<void> {
     const { text } = decodeLenient(bytes)
     // Every word starts with a space mark, as the pieces that start words do.
     let word = new Uint8Array(256)
@@ -74,7 +81,7 @@ export class WpmModel implements TextModel {
     if (size > SPACE_MARK.length) yield* this.word(word, size, out)
   }
 
-  private *word(word: Uint8Array, size: number, out: IdList): Generator<void, void> {
+  private *word(word: Uint8Array, size: number, out: IdList): Steps<void> {
     const { cache } = this
     const isCached = size <= CACHED_WORD_MAX
     const first = isCached ? cache.find(word, 0, size) : -1
