@@ -2,12 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { StopMatcher, TextStream } from '../../src/text/stream/index.ts'
-import {
-  createTokenizer,
-  stringTable,
-  type Tokenizer,
-  TokenType,
-} from '../../src/text/tokenizer/index.ts'
+import { createTokenizer, type Tokenizer, TokenType } from '../../src/text/tokenizer/index.ts'
 import { type CaseRow, caseRows, idLists, quoted, unescaped } from './case_rows.ts'
 import { type Report, type RunOptions, selects } from './report.ts'
 import { readTokenizer } from './vocab.ts'
@@ -118,12 +113,10 @@ class CaseChecks {
     const tokenizer = createTokenizer({
       model: 'bert',
       // Files write the start of a word as U+2581 instead of the other parts with ##.
-      tokens: stringTable(
-        names.map((name) => {
-          if (name.startsWith('##')) return name.slice(2)
-          return name.startsWith('[') ? name : `▁${name}`
-        }),
-      ),
+      tokens: names.map((name) => {
+        if (name.startsWith('##')) return name.slice(2)
+        return name.startsWith('[') ? name : `▁${name}`
+      }),
       ids: { unknown: position('[UNK]'), bos: position('[CLS]'), separator: position('[SEP]') },
     })
     for (const part of cells[1]!.split(';')) {
@@ -221,7 +214,7 @@ function scored(model: string, list: string, byteNames: readonly string[] = []):
   const unknown = names.indexOf('<unk>')
   return createTokenizer({
     model,
-    tokens: stringTable(names),
+    tokens: names,
     scores: Float32Array.from(names, (_, i) => scores[i] ?? 0),
     types: Int32Array.from(names, (_, i) => {
       if (i === unknown) return TokenType.unknown

@@ -9,7 +9,7 @@ import { NO_PAIR, PairMerger } from './pair_merger.ts'
 import { PieceIndex } from './piece_index.ts'
 import { SpaceBorders } from './space_borders.ts'
 import type { Steps } from './steps.ts'
-import { type StringTable, stringTable } from './string_table.ts'
+import { type StringTable, tableOf } from './string_table.ts'
 import type { TextModel } from './text_model.ts'
 import { CHARACTER_BYTES, isSpaceMark } from './utf8.ts'
 import type { Vocabulary } from './vocabulary.ts'
@@ -39,7 +39,7 @@ export class BpeModel implements TextModel {
   }
 
   static *build(vocabulary: Vocabulary): Steps<BpeModel> {
-    const merges = mergesOf(vocabulary)
+    const merges = yield* mergesOf(vocabulary)
     const index = yield* PieceIndex.build(merges)
     const borders = vocabulary.marksSpaces ? yield* bordersOf(merges) : undefined
     return new BpeModel(vocabulary, index, borders)
@@ -195,10 +195,10 @@ class BpeMerger extends PairMerger {
   }
 }
 
-function mergesOf(vocabulary: Vocabulary): StringTable {
+function* mergesOf(vocabulary: Vocabulary): Steps<StringTable> {
   if (vocabulary.merges) return vocabulary.merges
   // Kimi K2 files carry none: its words are tokens or single bytes.
-  if (vocabulary.pre.mergesAreOptional) return stringTable([])
+  if (vocabulary.pre.mergesAreOptional) return yield* tableOf([])
   throw new UnsupportedModelError('tokenizer.ggml.merges', undefined, 'the merges are missing')
 }
 

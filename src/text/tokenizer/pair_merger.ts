@@ -34,7 +34,7 @@ export abstract class PairMerger {
 
   /** Makes room for a word of at most `count` symbols. */
   protected reserve(count: number): void {
-    if (count + 1 < this.starts.length) return
+    if (count + 2 <= this.starts.length) return
     const size = Math.max(count + 2, this.starts.length * 2)
     this.starts = new Int32Array(size)
     this.next = new Int32Array(size)
@@ -54,8 +54,9 @@ export abstract class PairMerger {
     this.heapScale = 2 ** Math.ceil(Math.log2(count + 1))
     this.heap = new Float64Array(count)
     this.heapSize = 0
-    for (let i = 0; i < count; i++) this.link(i)
+    this.link(0)
     for (let i = 0; i < count; i++) {
+      this.link(i + 1)
       this.refresh(i)
       this.enqueue(i)
       if (i % SLICE === SLICE - 1) yield

@@ -21,11 +21,15 @@ export function* scoreRanks(scores: Float32Array): Steps<Int32Array> {
     keys[i] = Number.isNaN(score) ? 0xffffffff : ~up
     if (i % SLICE === SLICE - 1) yield
   }
-  let order = Uint32Array.from(keys, (_, i) => i)
+  let order = new Uint32Array(length)
   let sorted = new Uint32Array(length)
+  for (let i = 0; i < length; i++) order[i] = i
   for (let shift = 0; shift < 32; shift += RADIX_BITS) {
     const starts = new Uint32Array(BUCKETS + 1)
-    for (let i = 0; i < length; i++) starts[((keys[i]! >>> shift) & (BUCKETS - 1)) + 1]!++
+    for (let i = 0; i < length; i++) {
+      starts[((keys[i]! >>> shift) & (BUCKETS - 1)) + 1]!++
+      if (i % SLICE === SLICE - 1) yield
+    }
     for (let bucket = 0; bucket < BUCKETS; bucket++) starts[bucket + 1]! += starts[bucket]!
     for (let i = 0; i < length; i++) {
       const index = order[i]!

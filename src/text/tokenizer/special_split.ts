@@ -1,5 +1,6 @@
 // Finds special tokens in text: the longest token first, each from the left, never two overlapping.
 import { ByteTrie } from './byte_trie.ts'
+import type { Steps } from './steps.ts'
 import { Attribute, type Vocabulary } from './vocabulary.ts'
 
 /** Plain text from `start` to `end` when `id` is -1, else the special token `id`. */
@@ -8,6 +9,9 @@ export interface Fragment {
   start: number
   end: number
 }
+
+/** Bytes or matches between two yields. */
+const SLICE = 1 << 13
 
 export class SpecialSplitter {
   private readonly vocabulary: Vocabulary
@@ -32,12 +36,12 @@ export class SpecialSplitter {
    * Cuts `text` into fragments in order; empty pieces of plain text are left out. Tokens that users
    * defined are always found, control tokens only with `parseSpecial`.
    */
-  split(text: Uint8Array, parseSpecial: boolean): Fragment[] {
+  *split(text: Uint8Array, parseSpecial: boolean): Steps<Fragment[]> {
     const set = parseSpecial ? this.parsed : this.always
-    const pending = set.longestMatches(text)
+    const pending = yield* set.longestMatches(text)
     if (pending.size === 0) return text.length > 0 ? [{ id: -1, start: 0, end: text.length }] : []
     const taken = new Uint8Array(text.length)
-    const chosen = this.choose(set, pending, text, taken)
+    const chosen = yield* this.choose(set, pending, text, taken)
     const fragments: Fragment[] = []
     let at = 0
     for (const token of [...chosen, { id: -1, start: text.length, end: text.length }]) {
@@ -56,12 +60,12 @@ export class SpecialSplitter {
    * start gets its turn. As no token is longer than those placed before it, a place is free when its
    * first and its last byte are.
    */
-  private choose(
+  private *choose(
     set: SpecialSet,
     pending: Map<number, number[]>,
     text: Uint8Array,
     taken: Uint8Array,
-  ): Fragment[] {
+  ): Steps<Fragment[]> {
     const chosen: Fragment[] = []
     while (pending.size > 0) {
       let id = -1
@@ -70,7 +74,8 @@ export class SpecialSplitter {
       }
       const starts = pending.get(id)!
       pending.delete(id)
-      for (const start of ascending(starts)) {
+      for (const [i, start] of ascending(starts).entries()) {
+        if (i % SLICE === SLICE - 1) yield
         if (taken[start] === 1) continue
         const end = start + set.length(id)
         if (taken[end - 1] === 1) {
@@ -136,10 +141,11 @@ class SpecialSet {
   }
 
   /** Where in `text` each token is the longest that starts there. */
-  longestMatches(text: Uint8Array): Map<number, number[]> {
+  *longestMatches(text: Uint8Array): Steps<Map<number, number[]>> {
     const { trie, isFirst } = this
     const matches = new Map<number, number[]>()
     for (let start = 0; start < text.length; start++) {
+      if (start % SLICE === SLICE - 1) yield
       if (isFirst[text[start]!] === 0) continue
       let id = -1
       let node = 0

@@ -34,6 +34,9 @@ export interface EncodeAsyncOptions extends EncodeOptions {
 
 export interface DecodeOptions extends DetokenizeOptions {}
 
+/** Bytes of short fragments between two yields. */
+const SLICE = 1 << 12
+
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
@@ -171,14 +174,18 @@ export class Tokenizer {
     const oneBos = addsBos && !options.repeatBos
     if (addsBos) out.push(ids.bos)
     let afterSpecial = true
-    for (const fragment of this.specials.split(text, options.parseSpecial ?? false)) {
-      const { id, start, end } = fragment
+    let pause = SLICE
+    const fragments = yield* this.specials.split(text, options.parseSpecial ?? false)
+    for (const { id, start, end } of fragments) {
       if (id < 0) {
         yield* this.model.segment(text.subarray(start, end), out, afterSpecial)
       } else if (!(oneBos && id === ids.bos && out.length === 1)) {
         out.push(id)
       }
       afterSpecial = id >= 0
+      if (end < pause) continue
+      yield
+      pause = end + SLICE
     }
     if (addSpecial && vocabulary.addEos && !isBert) out.push(ids.eos)
     if (addSpecial && isBert && ids.separator >= 0) out.push(ids.separator)

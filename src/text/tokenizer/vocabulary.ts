@@ -10,7 +10,7 @@ import {
   HARMONY_MARKS,
 } from './special_tokens.ts'
 import type { Steps } from './steps.ts'
-import { entryBytes, entryText, type StringTable, stringTable } from './string_table.ts'
+import { entryBytes, entryText, type StringTable, tableOf } from './string_table.ts'
 import { type SpecialIds, TokenType, type VocabularySource } from './vocabulary_source.ts'
 
 export type VocabularyKind = 'spm' | 'bpe' | 'wpm' | 'ugm' | 'rwkv' | 'plamo2' | 'none'
@@ -103,26 +103,26 @@ export class Vocabulary {
   /** @throws UnsupportedModelError for an unknown kind, or lists that do not fit each other. */
   static *build(source: VocabularySource): Steps<Vocabulary> {
     const kind = kindOf(source)
-    const tokens = kind === 'none' ? source.tokens : namedTokens(source.tokens)
-    yield
-    const index = yield* PieceIndex.build(kind === 'none' ? stringTable([]) : tokens)
-    return new Vocabulary(kind, tokens, index, source)
+    const list = yield* tableOf(source.tokens)
+    const tokens = kind === 'none' ? list : yield* namedTokens(list)
+    const index = yield* PieceIndex.build(kind === 'none' ? yield* tableOf([]) : tokens)
+    const merges = kind === 'bpe' && source.merges ? yield* tableOf(source.merges) : undefined
+    return new Vocabulary(kind, { tokens, index, merges }, source)
   }
 
   private constructor(
     kind: VocabularyKind,
-    tokens: StringTable,
-    index: PieceIndex,
+    lists: { tokens: StringTable; index: PieceIndex; merges: StringTable | undefined },
     source: VocabularySource,
   ) {
     this.kind = kind
     this.model = source.model
-    this.tokens = tokens
-    this.index = index
+    this.tokens = lists.tokens
+    this.index = lists.index
+    this.merges = lists.merges
     this.size = this.tokens.count
-    this.merges = source.merges
-    this.scores = scoresOf(source)
-    this.attributes = attributesOf(source)
+    this.scores = scoresOf(source, this.size)
+    this.attributes = attributesOf(source, this.size)
     if (this.index.duplicates.length > 0) {
       const id = this.index.duplicates[0]!
       this.warnings.push(
@@ -308,45 +308,43 @@ function preName(source: VocabularySource): string {
 }
 
 /** A token without text would match everywhere; it gets a name that text will not spell. */
-function namedTokens(tokens: StringTable): StringTable {
-  let empty = false
-  for (let id = 0; id < tokens.count; id++) empty ||= tokens.starts[id] === tokens.ends[id]
-  if (!empty) return tokens
-  return stringTable(
-    Array.from({ length: tokens.count }, (_, id) =>
-      tokens.starts[id] === tokens.ends[id] ? `[EMPTY_${id}]` : entryBytes(tokens, id),
-    ),
-  )
+function* namedTokens(tokens: StringTable): Steps<StringTable> {
+  const isEmpty = (id: number): boolean => tokens.starts[id] === tokens.ends[id]
+  let empty = 0
+  for (let id = 0; id < tokens.count; id++) if (isEmpty(id)) empty++
+  if (empty === 0) return tokens
+  const bytes = (id: number): Uint8Array =>
+    isEmpty(id) ? encoder.encode(`[EMPTY_${id}]`) : entryBytes(tokens, id)
+  return yield* tableOf({ length: tokens.count, bytes })
 }
 
-function scoresOf({ scores, tokens }: VocabularySource): Float32Array {
-  if (!scores) return new Float32Array(tokens.count)
-  if (scores.length >= tokens.count) return scores.subarray(0, tokens.count)
+function scoresOf({ scores }: VocabularySource, count: number): Float32Array {
+  if (!scores) return new Float32Array(count)
+  if (scores.length >= count) return scores.subarray(0, count)
   throw new UnsupportedModelError(
     'tokenizer.ggml.scores',
     scores.length,
-    `${scores.length} scores for ${tokens.count} tokens`,
+    `${scores.length} scores for ${count} tokens`,
   )
 }
 
-function attributesOf({ types, tokens }: VocabularySource): Uint16Array {
-  const attributes = new Uint16Array(tokens.count)
+function attributesOf({ types }: VocabularySource, count: number): Uint16Array {
+  const attributes = new Uint16Array(count)
   if (!types) return attributes.fill(Attribute.normal)
-  if (types.length < tokens.count) {
+  if (types.length < count) {
     throw new UnsupportedModelError(
       'tokenizer.ggml.token_type',
       types.length,
-      `${types.length} types for ${tokens.count} tokens`,
+      `${types.length} types for ${count} tokens`,
     )
   }
-  const byType: Record<number, number> = {
-    [TokenType.normal]: Attribute.normal,
-    [TokenType.unknown]: Attribute.unknown,
-    [TokenType.control]: Attribute.control,
-    [TokenType.userDefined]: Attribute.userDefined,
-    [TokenType.unused]: Attribute.unused,
-    [TokenType.byte]: Attribute.byte,
-  }
-  for (let id = 0; id < tokens.count; id++) attributes[id] = byType[types[id]!] ?? 0
+  const byType = new Uint16Array(8)
+  byType[TokenType.normal] = Attribute.normal
+  byType[TokenType.unknown] = Attribute.unknown
+  byType[TokenType.control] = Attribute.control
+  byType[TokenType.userDefined] = Attribute.userDefined
+  byType[TokenType.unused] = Attribute.unused
+  byType[TokenType.byte] = Attribute.byte
+  for (let id = 0; id < count; id++) attributes[id] = byType[types[id]!] ?? 0
   return attributes
 }

@@ -1,6 +1,6 @@
 // Reads a vocabulary from GGUF metadata (keys tokenizer.ggml.*), whoever parsed the file.
 import { UnsupportedModelError } from '../../errors/index.ts'
-import { type StringTable, stringTable } from './string_table.ts'
+import type { Strings, StringTable } from './string_table.ts'
 import type { SpecialIds, VocabularySource } from './vocabulary_source.ts'
 
 /** The value of a metadata key, or undefined. Strings and numbers are JavaScript's; u64 may be bigint. */
@@ -64,8 +64,8 @@ export function vocabularyFromMetadata(get: MetadataLookup): VocabularySource {
     name: typeof name === 'string' ? name : undefined,
     architecture: typeof architecture === 'string' ? architecture : undefined,
     tokens: tokens === undefined ? dummyTokens(get) : strings(tokens, 'tokens'),
-    scores: scores === undefined ? undefined : Float32Array.from(numbers(scores, 'scores')),
-    types: types === undefined ? undefined : Int32Array.from(numbers(types, 'token_type')),
+    scores: scores === undefined ? undefined : floats(numbers(scores, 'scores')),
+    types: types === undefined ? undefined : integers(numbers(types, 'token_type')),
     merges: merges === undefined ? undefined : strings(merges, 'merges'),
     ids,
     addBos: boolean(read('add_bos_token'), 'add_bos_token'),
@@ -131,17 +131,21 @@ function numbers(value: unknown, key: string): ArrayLike<number> {
   throw bad(key, value, 'expected an array of numbers')
 }
 
-function strings(value: unknown, key: string): StringTable {
+const floats = (values: ArrayLike<number>): Float32Array =>
+  values instanceof Float32Array ? values : Float32Array.from(values)
+
+const integers = (values: ArrayLike<number>): Int32Array =>
+  values instanceof Int32Array ? values : Int32Array.from(values)
+
+function strings(value: unknown, key: string): Strings {
   if (Array.isArray(value)) {
-    if (value.every((entry) => typeof entry === 'string' || entry instanceof Uint8Array)) {
-      return stringTable(value)
-    }
+    const isText = (entry: unknown) => typeof entry === 'string' || entry instanceof Uint8Array
+    if (value.every(isText)) return value
   } else if (typeof value === 'object' && value !== null) {
-    if ('table' in value && typeof value.table === 'function') return value.table() as StringTable
+    if ('table' in value && typeof value.table === 'function') return value as Strings
     if ('starts' in value && 'ends' in value) return value as StringTable
     if ('length' in value && 'bytes' in value && typeof value.bytes === 'function') {
-      const array = value as { length: number; bytes(i: number): Uint8Array }
-      return stringTable(Array.from({ length: array.length }, (_, i) => array.bytes(i)))
+      return value as Strings
     }
   }
   throw bad(key, value, 'expected an array of strings')

@@ -1,5 +1,5 @@
 // What a file says about its vocabulary, before any default is filled in.
-import type { StringTable } from './string_table.ts'
+import type { Strings } from './string_table.ts'
 
 /** Ids of tokens with a role; -1 where the vocabulary has none. */
 export interface SpecialIds {
@@ -44,13 +44,13 @@ export interface VocabularySource {
   /** Name and architecture of the model: a few token properties are known by these alone. */
   name?: string | undefined
   architecture?: string | undefined
-  tokens: StringTable
+  tokens: Strings
   /** One per token. */
   scores?: Float32Array | undefined
   /** One `TokenType` per token. */
   types?: Int32Array | undefined
   /** Pairs of pieces with a space between, best first. */
-  merges?: StringTable | undefined
+  merges?: Strings | undefined
   ids?: Partial<SpecialIds> | undefined
   addBos?: boolean | undefined
   addEos?: boolean | undefined

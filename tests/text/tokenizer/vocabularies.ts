@@ -1,7 +1,6 @@
 // Small vocabularies written by hand for tests.
 import {
   createTokenizer,
-  stringTable,
   type Tokenizer,
   TokenType,
   type VocabularySource,
@@ -15,7 +14,7 @@ export function pieces(
   list: readonly Piece[],
 ): Pick<VocabularySource, 'tokens' | 'scores' | 'types'> {
   return {
-    tokens: stringTable(list.map(([text]) => text)),
+    tokens: list.map(([text]) => text),
     scores: Float32Array.from(list, ([, score]) => score ?? 0),
     types: Int32Array.from(list, ([, , type]) => TokenType[type ?? 'normal']),
   }
