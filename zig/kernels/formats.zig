@@ -74,7 +74,6 @@ pub fn quantizeRow(
     switch (dtype) {
         inline else => |known| {
             const format = (comptime find(known)) orelse return false;
-            if (!@hasDecl(format, "quantizeRow")) return false;
             if (comptime needsImportance(known)) if (importance == null) return false;
             std.debug.assert(n % layout(known).block_len == 0);
             format.quantizeRow(src, dst, n, importance);

@@ -3,8 +3,11 @@
 
 const DType = @import("../../dtype.zig").DType;
 const blocks = @import("blocks.zig");
-const iq1_s = @import("iq1_s.zig");
 const half = @import("f16.zig");
+const iq1_fit = @import("iq1_fit.zig");
+const iq1_s = @import("iq1_s.zig");
+const iq_fit = @import("iq_fit.zig");
+const searching = @import("search.zig");
 
 pub const dtype: DType = .iq1_m;
 pub const len = 256;
@@ -41,4 +44,55 @@ pub fn unpack(block: *const Block, out: *blocks.Unpacked(@This())) void {
 
 fn scaleBits(words: [4]u16) u16 {
     return words[0] >> 12 | (words[1] >> 12 << 4) | (words[2] >> 12 << 8) | (words[3] >> 12 << 12);
+}
+
+const Fitter = iq1_fit.Fitter(group, 2, 1e-7);
+
+pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]const f32) void {
+    const out: [*]Block = @ptrCast(dst);
+    for (out[0 .. n / len], 0..) |*block, i| {
+        const x = src[i * len ..][0..len];
+        var weights: [len]f32 = undefined;
+        if (importance) |all| {
+            const sigma2 = 2 * searching.sumOfSquares(x) / len;
+            searching.weigh(x, all + i * len, sigma2, &weights);
+        } else for (x, &weights) |value, *weight| weight.* = value * value;
+        var fitted: [16]Fitter.Fitted = undefined;
+        var scales: [16]f32 = undefined;
+        for (&fitted, &scales, &block.points_high, 0..) |*one, *scale, *high, j| {
+            one.* = Fitter.fit(x[j * 16 ..][0..16], weights[j * 16 ..][0..16]);
+            scale.* = one.scale;
+            block.points[2 * j ..][0..2].* = .{ @truncate(one.points[0]), @truncate(one.points[1]) };
+            high.* = @intCast(one.points[0] >> 8 | one.points[1] >> 8 << 4);
+        }
+        block.scales = @splat(0);
+        const unit = @reduce(.Max, @as(@Vector(16, f32), scales)) / 15;
+        if (unit > 0) storeScales(block, x, &weights, &fitted, scales, unit);
+    }
+}
+
+/// Rounds the scales, then fits d to the rounded ones.
+fn storeScales(
+    block: *Block,
+    x: *const [len]f32,
+    weights: *const [len]f32,
+    fitted: *const [16]Fitter.Fitted,
+    scales: [16]f32,
+    unit: f32,
+) void {
+    const numbers = iq_fit.scaleNumbers(16, 7, scales, unit);
+    var sums: iq1_fit.Sums = .{};
+    for (fitted, numbers, &block.points_high, 0..) |*one, number, *high, i| {
+        block.scales[i / 4] |= @as(u16, number) << @intCast(3 * (i % 4));
+        for (one.points, one.shifts, 0..) |point, shift, j| {
+            high.* |= @as(u8, @intFromEnum(shift)) << @intCast(4 * j + 3);
+            var q = one.meaning(j);
+            for (&q) |*value| value.* *= @floatFromInt(2 * number + 1);
+            const first = i * 16 + j * 8;
+            sums.add(point, q, x[first..][0..8], weights[first..][0..8]);
+        }
+    }
+    const d = if (sums.q2 > 0) sums.qx / sums.q2 else unit;
+    const bits = half.fromFloat(d * 1.1125); // The reference found this factor to help.
+    for (&block.scales, 0..) |*word, i| word.* |= bits >> @intCast(4 * i) << 12;
 }

@@ -3,8 +3,11 @@
 
 const DType = @import("../../dtype.zig").DType;
 const blocks = @import("blocks.zig");
-const half = @import("f16.zig");
 const grids = @import("grids.zig");
+const half = @import("f16.zig");
+const iq1_fit = @import("iq1_fit.zig");
+const iq_fit = @import("iq_fit.zig");
+const searching = @import("search.zig");
 
 pub const dtype: DType = .iq1_s;
 pub const len = 256;
@@ -41,4 +44,37 @@ pub fn eighths(point: u16, down: bool) @Vector(8, i8) {
     const values: @Vector(8, i8) = grids.iq1.values[point];
     return values * @as(@Vector(8, i8), @splat(8)) +
         @as(@Vector(8, i8), @splat(if (down) -1 else 1));
+}
+
+pub const needs_importance = true;
+
+const Fitter = iq1_fit.Fitter(group, 1, 1e-12);
+
+pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]const f32) void {
+    const out: [*]Block = @ptrCast(dst);
+    for (out[0 .. n / len], 0..) |*block, i| {
+        const x = src[i * len ..][0..len];
+        var weights: [len]f32 = undefined;
+        const sigma2 = 2 * searching.sumOfSquares(x) / len;
+        searching.weigh(x, importance.? + i * len, sigma2, &weights);
+        var fitted: [8]Fitter.Fitted = undefined;
+        var scales: [8]f32 = undefined;
+        for (&fitted, &scales, &block.groups, 0..) |*one, *scale, *code, j| {
+            one.* = Fitter.fit(x[j * 32 ..][0..32], weights[j * 32 ..][0..32]);
+            scale.* = one.scale;
+            code.* = 0;
+            for (one.points, block.points[j * 4 ..][0..4], 0..) |point, *low, k| {
+                low.* = @truncate(point);
+                code.* |= (point >> 8) << @intCast(3 * k);
+            }
+        }
+        block.d = 0;
+        const unit = @reduce(.Max, @as(@Vector(8, f32), scales)) / 15;
+        if (!(unit > 0)) continue;
+        block.d = half.fromFloat(unit * 1.125); // The reference found this factor to help.
+        const numbers = iq_fit.scaleNumbers(8, 7, scales, unit);
+        for (&block.groups, numbers, fitted) |*code, number, one| {
+            code.* |= @as(u16, number) << 12 | @as(u16, @intFromEnum(one.shifts[0])) << 15;
+        }
+    }
 }

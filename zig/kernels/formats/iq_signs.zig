@@ -20,6 +20,13 @@ pub fn expand(code: u32) u32 {
     return signs;
 }
 
+/// The inverse of `expand`: the eighth bits are dropped.
+pub fn compress(signs: [4]u8) u32 {
+    var code: u32 = 0;
+    inline for (signs, 0..) |byte, i| code |= @as(u32, byte & 127) << (7 * i);
+    return code;
+}
+
 pub fn apply(
     comptime n: usize,
     magnitudes: @Vector(n, i8),
@@ -36,6 +43,7 @@ test "the number of signs is even" {
         try std.testing.expectEqual(seven, all & 127);
     }
     try std.testing.expectEqual(0x0381_00ff, expand(0x7f | 0x1 << 14 | 0x3 << 21 | 0xf << 28));
+    try std.testing.expectEqual(0x0123_4567, compress(@bitCast(expand(0x0123_4567))));
     const signed: [4]i8 = apply(4, .{ 1, 2, 3, 0 }, 0b1010);
     try std.testing.expectEqual([_]i8{ 1, -2, 3, 0 }, signed);
 }
