@@ -20,8 +20,8 @@ export class BlockPool {
   /** [blocks] the offset after the last cell that holds a token. */
   readonly ends: Int32Array
   /**
-   * [blocks] from this offset on, what the device has as positions is left over from earlier use and
-   * means nothing. Such cells must stay beyond the length of a sequence.
+   * [blocks] from this offset on, what the device has as positions is left over from earlier use
+   * and means nothing. Such cells must stay beyond the length of a sequence.
    */
   readonly written: Int32Array
   /** [blocks] the free ones, as a stack of `#freeCount[0]`. */

@@ -14,9 +14,9 @@ export interface KvRow {
 }
 
 /**
- * The rows of one run. Its edit is to be done before the run; the run itself writes keys, values and
- * positions of `cells`. Tables and lengths have the rows from `begin` on. There is one object for all
- * steps, which is valid until the next `begin`.
+ * The rows of one run. Its edit is to be done before the run; the run itself writes keys, values
+ * and positions of `cells`. Tables and lengths have the rows from `begin` on. There is one object
+ * for all steps, which is valid until the next `begin`.
  */
 export interface Step extends Edit {
   /** The cell of each row: block * blockSize + offset. */
@@ -43,10 +43,10 @@ const POSITION_MAX = 0x7fffffff
 const UNKNOWN = -2
 
 /**
- * A pool of blocks of cells, which sequences address by tables (Kwon et al. 2023, arXiv:2309.06180).
- * Sequences share blocks, and get a copy of their own of one that they change. Whatever throws has
- * changed nothing. Ranges of positions are [p0, p1), where a negative p0 is 0 and a negative p1 the
- * end.
+ * A pool of blocks of cells, which sequences address by tables (Kwon et al. 2023,
+ * arXiv:2309.06180). Sequences share blocks, and get a copy of their own of one that they change.
+ * Whatever throws has changed nothing. Ranges of positions are [p0, p1), where a negative p0 is 0
+ * and a negative p1 the end.
  *
  * @example
  * const cache = new KvCache({ blockCount: 128, sequenceCount: 4 })
@@ -86,8 +86,8 @@ export class KvCache {
   /**
    * Gives each row a cell.
    *
-   * @throws ContextOverflowError with the number of rows, and of those that fit when taken in order;
-   *   RangeError for a sequence or position that cannot be
+   * @throws ContextOverflowError with the number of rows, and of those that fit when taken in
+   *   order; RangeError for a sequence or position that cannot be
    */
   begin(rows: readonly KvRow[]): Step {
     this.#expectNoStep()
@@ -137,7 +137,8 @@ export class KvCache {
   /**
    * Takes tokens in [p0, p1) out of a sequence, or out of all if it is negative.
    *
-   * @throws ContextOverflowError when part of a shared block goes, and no block is free for the rest
+   * @throws ContextOverflowError when part of a shared block goes, and no block is free for the
+   *   rest
    */
   remove(sequence: number, p0 = 0, p1 = -1): Edit {
     const [start, end] = range(p0, p1)
@@ -150,11 +151,11 @@ export class KvCache {
   }
 
   /**
-   * Adds `delta` to the positions of a sequence in [p0, p1); tokens that come below 0 are taken out.
-   * Other sequences keep theirs.
+   * Adds `delta` to the positions of a sequence in [p0, p1); tokens that come below 0 are taken
+   * out. Other sequences keep theirs.
    *
-   * @throws ContextOverflowError when a shared block changes and none is free for the copy; RangeError
-   *   when a position would not fit 31 bits
+   * @throws ContextOverflowError when a shared block changes and none is free for the copy;
+   *   RangeError when a position would not fit 31 bits
    */
   shift(sequence: number, p0: number, p1: number, delta: number): Edit {
     this.#checkSequence(sequence)

@@ -7,9 +7,9 @@ export interface CellCopy {
 }
 
 /**
- * Work for the device, of every layer, in this order: the copies, then the rotations. Positions are a
- * tensor of their own, which copies do not touch, and each of its cells is listed at most once. All
- * three are empty most of the time.
+ * Work for the device, of every layer, in this order: the copies, then the rotations. Positions are
+ * a tensor of their own, which copies do not touch, and each of its cells is listed at most once.
+ * All three are empty most of the time.
  */
 export interface Edit {
   /** Keys and values of the `count` cells from `from` on become those of the cells from `to` on. */

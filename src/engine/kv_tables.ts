@@ -3,7 +3,7 @@ import { type BlockPool, EMPTY } from './kv_blocks.ts'
 import type { EditLists } from './kv_edit.ts'
 import type { Journal } from './kv_journal.ts'
 
-/** Tokens with a position in [start, end) move by `delta`, or go; those that fall below 0 go too. */
+/** Tokens with a position in [start, end) move by `delta`, or go, as do those that fall below 0. */
 export interface Change {
   readonly start: number
   readonly end: number
@@ -18,8 +18,8 @@ const changed = (position: number, { start, end, delta }: Change): number => {
 
 /**
  * The blocks of each sequence, in an order that means nothing: positions say where a token stands.
- * Methods that need a free block give -1 or false when there is none; the journal then takes back what
- * was done until then.
+ * Methods that need a free block give -1 or false when there is none; the journal then takes back
+ * what was done until then.
  */
 export class BlockTables {
   readonly #pool: BlockPool
@@ -61,8 +61,8 @@ export class BlockTables {
 
   /**
    * Makes room when there is no vacant cell, with `wanted` tokens to come: the last block, if it is
-   * shared and not full, becomes the sequence's own, unless new blocks alone do with fewer. Returns the
-   * first vacant cell, or -1.
+   * shared and not full, becomes the sequence's own, unless new blocks alone do with fewer. Returns
+   * the first vacant cell, or -1.
    */
   extend(sequence: number, wanted: number, edit: EditLists): number {
     const { blockSize, used, ends } = this.#pool
@@ -106,7 +106,7 @@ export class BlockTables {
     }
   }
 
-  /** Gives `to` the tokens of `from` in [start, end): whole blocks are shared, others copied from. */
+  /** Gives `to` what `from` has in [start, end): whole blocks are shared, others copied from. */
   copy(from: number, to: number, start: number, end: number, edit: EditLists): boolean {
     const { used } = this.#pool
     let left = 0
@@ -173,8 +173,8 @@ export class BlockTables {
   }
 
   /**
-   * Replaces a shared block of a table by a copy, without holes and without what a change takes out.
-   * Returns the copy, or -1.
+   * Replaces a shared block of a table by a copy, without holes and without what a change takes
+   * out. Returns the copy, or -1.
    */
   #makeOwn(sequence: number, index: number, edit: EditLists, change?: Change): number {
     const pool = this.#pool
