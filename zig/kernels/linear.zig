@@ -10,7 +10,9 @@ const layout = @import("../dtype.zig").layout;
 const Product = @import("linear/product.zig").Product;
 const Float = @import("linear/float.zig").Float;
 const Quantized = @import("linear/quantized.zig").Quantized;
+const ByRow = @import("linear/by_row.zig").ByRow;
 const blocks = @import("linear/blocks.zig");
+const k_blocks = @import("linear/k_blocks.zig");
 
 pub const linear: abi.Kernel = .{ .plan = plan, .run = run };
 
@@ -20,7 +22,32 @@ const types = .{
     .{ .f16, Float(.f16) },
     .{ .bf16, Float(.bf16) },
     .{ .q8_0, Quantized(blocks.q8_0) },
+    .{ .q8_1, Quantized(blocks.q8_1) },
     .{ .q4_0, Quantized(blocks.q4_0) },
+    .{ .q4_1, Quantized(blocks.q4_1) },
+    .{ .q5_0, Quantized(blocks.q5_0) },
+    .{ .q5_1, Quantized(blocks.q5_1) },
+    .{ .iq4_nl, Quantized(blocks.iq4_nl) },
+    .{ .mxfp4, Quantized(blocks.mxfp4) },
+    .{ .q2_K, Quantized(k_blocks.q2_K) },
+    .{ .q3_K, Quantized(k_blocks.q3_K) },
+    .{ .q4_K, Quantized(k_blocks.q4_K) },
+    .{ .q5_K, Quantized(k_blocks.q5_K) },
+    .{ .q6_K, Quantized(k_blocks.q6_K) },
+    .{ .iq4_xs, Quantized(k_blocks.iq4_xs) },
+    .{ .q8_K, Quantized(ByRow(@import("formats/q8_K.zig"))) },
+    .{ .nvfp4, Quantized(ByRow(@import("formats/nvfp4.zig"))) },
+    .{ .q1_0, Quantized(ByRow(@import("formats/q1_0.zig"))) },
+    .{ .q2_0, Quantized(ByRow(@import("formats/q2_0.zig"))) },
+    .{ .tq1_0, Quantized(ByRow(@import("formats/tq1_0.zig"))) },
+    .{ .tq2_0, Quantized(ByRow(@import("formats/tq2_0.zig"))) },
+    .{ .iq1_s, Quantized(ByRow(@import("formats/iq1_s.zig"))) },
+    .{ .iq1_m, Quantized(ByRow(@import("formats/iq1_m.zig"))) },
+    .{ .iq2_xxs, Quantized(ByRow(@import("formats/iq2_xxs.zig"))) },
+    .{ .iq2_xs, Quantized(ByRow(@import("formats/iq2_xs.zig"))) },
+    .{ .iq2_s, Quantized(ByRow(@import("formats/iq2_s.zig"))) },
+    .{ .iq3_xxs, Quantized(ByRow(@import("formats/iq3_xxs.zig"))) },
+    .{ .iq3_s, Quantized(ByRow(@import("formats/iq3_s.zig"))) },
 };
 
 fn find(comptime dtype: DType) ?type {

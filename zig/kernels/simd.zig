@@ -66,13 +66,15 @@ pub inline fn concat(a: anytype, b: @TypeOf(a)) @Vector(
     @typeInfo(@TypeOf(a)).vector.child,
 ) {
     const v = @typeInfo(@TypeOf(a)).vector;
-    const mask = comptime blk: {
-        var list: [2 * v.len]i32 = undefined;
-        for (0..v.len) |i| {
-            list[i] = @intCast(i);
-            list[v.len + i] = ~@as(i32, @intCast(i));
-        }
-        break :blk list;
-    };
-    return @shuffle(v.child, a, b, mask);
+    return @shuffle(v.child, a, b, concatMask(v.len));
+}
+
+fn concatMask(comptime n: u32) [2 * n]i32 {
+    @setEvalBranchQuota(10_000);
+    var list: [2 * n]i32 = undefined;
+    for (0..n) |i| {
+        list[i] = @intCast(i);
+        list[n + i] = ~@as(i32, @intCast(i));
+    }
+    return list;
 }

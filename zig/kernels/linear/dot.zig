@@ -9,15 +9,32 @@ const I16 = simd.I16;
 const U8 = simd.U8;
 const I8 = simd.I8;
 
-/// The range of a weight type's codes as they stand in a tile: 0 to `max`, or all of i8.
-pub const Codes = union(enum) { unsigned: u8, signed };
+/// The range of codes: 0 to `max`, or all of i8.
+pub const Codes = union(enum) {
+    unsigned: u8,
+    signed,
+
+    /// The widest range that is multiplied in the same way.
+    pub fn widest(comptime codes: Codes) Codes {
+        if (direct) return .{ .unsigned = 255 };
+        return switch (codes) {
+            .unsigned => |max| for ([_]u8{ 15, 31, 63 }) |limit| {
+                if (max <= limit) break .{ .unsigned = limit };
+            } else unreachable,
+            .signed => .signed,
+        };
+    }
+};
+
+/// Whether one instruction makes the sums, so that no range needs care.
+const direct = simd.has_vnni or simd.has_sdot;
 
 /// Whether signed codes are stored with 128 added: VNNI multiplies unsigned with signed bytes.
 pub const flips_signed = simd.has_vnni;
 
 /// A sum in the making over groups of `steps` products of four.
 pub fn Sum(comptime codes: Codes, comptime steps: u32) type {
-    return if (simd.has_vnni or simd.has_sdot) struct {
+    return if (direct) struct {
         total: I32,
 
         const Self = @This();
@@ -125,12 +142,14 @@ inline fn everySecond(v: anytype, comptime first: u32) @Vector(
     @typeInfo(@TypeOf(v)).vector.child,
 ) {
     const info = @typeInfo(@TypeOf(v)).vector;
-    const mask = comptime blk: {
-        var list: [info.len / 2]i32 = undefined;
-        for (&list, 0..) |*index, i| index.* = @intCast(2 * i + first);
-        break :blk list;
-    };
-    return @shuffle(info.child, v, undefined, mask);
+    return @shuffle(info.child, v, undefined, secondMask(info.len / 2, first));
+}
+
+fn secondMask(comptime n: u32, comptime first: u32) [n]i32 {
+    @setEvalBranchQuota(10_000);
+    var list: [n]i32 = undefined;
+    for (&list, 0..) |*index, i| index.* = @intCast(2 * i + first);
+    return list;
 }
 
 const S = @Vector(16, i8);

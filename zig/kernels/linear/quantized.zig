@@ -8,57 +8,67 @@ const simd = @import("../simd.zig");
 const side_file = @import("side.zig");
 const tile = @import("tile.zig");
 const product = @import("product.zig");
+const panel_file = @import("panel.zig");
 const Items = product.Items;
 const Product = product.Product;
+const Stretch = panel_file.Stretch;
 const Rows = @import("rows.zig").Rows;
-const Side = side_file.Side;
 
-/// Rows of a panel, in tiles of `tile.tile_rows`.
-const panel_tiles = 2;
-const panel_rows = panel_tiles * tile.tile_rows;
-/// Columns that an item computes at most: unpacking is paid once for them.
-const chunk_max = 240;
 /// Bytes of weights that are worth a hand-out to a thread.
 const grain_bytes = 64 * 1024;
 
+/// The kernel of a type that declares its `dtype`, its tiles' `format`, and
+/// `unpack(rows, at, sink)`, which puts the tile blocks of the rows' blocks at byte `at` into the
+/// sink, first column first.
 pub fn Quantized(comptime Type: type) type {
     const format: tile.Format = Type.format;
+    const shape = format.shape();
     const block = layout(Type.dtype);
-    const sub_blocks = block.block_len / tile.block_len;
+    const parts = block.block_len / tile.block_len;
+    const Panel = panel_file.Panel(shape);
 
     return struct {
         comptime {
-            std.debug.assert(side_file.columns_max % block.block_len == 0);
+            std.debug.assert(side_file.blocks_max % parts == 0);
         }
-
-        const tile_bytes = side_file.blocks_max * tile.blockBytes(format);
-
-        const Scratch = struct {
-            tiles: [panel_tiles][tile_bytes]u8 align(64),
-            x: [chunk_max][*]const u8,
-            y: [chunk_max][*]align(1) f32,
-        };
 
         pub fn plan(p: *const Product, out: *abi.Plan) void {
             const items = itemsOf(p);
             out.items = items.count(p);
-            out.thread_scratch = @sizeOf(Scratch);
+            out.thread_scratch = @sizeOf(Panel);
             const row_bytes = p.k / block.block_len * block.block_bytes;
             const item_bytes = items.panel_rows * row_bytes * items.chunk_columns;
             out.grain = @max(1, grain_bytes / @max(1, item_bytes));
         }
 
-        fn itemsOf(p: *const Product) Items {
-            if (p.columns == 1) return .of(p, simd.lanes, 1, 1);
-            return .of(p, panel_rows, chunk_max, tile.columns_max);
+        fn isDirect(p: *const Product) bool {
+            return Type.in_registers and p.columns == 1;
         }
 
-        pub fn run(p: *const Product, begin: u64, end: u64, memory: [*]align(64) u8) void {
-            const scratch: *Scratch = @ptrCast(memory);
+        fn itemsOf(p: *const Product) Items {
+            if (isDirect(p)) return .of(p, simd.lanes, 1, 1);
+            return .of(p, panel_file.rows, panel_file.chunk_max, tile.columns_max);
+        }
+
+        pub fn run(p: *const Product, first: u64, end: u64, memory: [*]align(64) u8) void {
+            const panel: *Panel = @ptrCast(memory);
             const items = itemsOf(p);
-            for (begin..end) |index| {
+            for (first..end) |index| {
                 const item = items.at(p, index);
-                if (p.columns == 1) column(p, item) else panel(p, item, scratch);
+                if (Type.in_registers) {
+                    if (p.columns == 1) {
+                        column(p, item);
+                        continue;
+                    }
+                }
+                panel.begin(p, item);
+                var begin: usize = 0;
+                while (begin < p.k / tile.block_len) : (begin += side_file.blocks_max) {
+                    const stretch: Stretch = .at(p, begin);
+                    unpack(p, item, stretch, panel);
+                    panel.multiply(p, item, stretch, format.storedZero());
+                }
+                panel.finish(p, item);
             }
         }
 
@@ -71,114 +81,46 @@ pub fn Quantized(comptime Type: type) type {
             return rows;
         }
 
+        fn unpack(p: *const Product, item: Items.Item, stretch: Stretch, panel: *Panel) void {
+            var row: usize = 0;
+            while (row < item.rows) : (row += simd.lanes) {
+                const rows = rowsAt(p, item.slice, item.row + row);
+                const tile_index = row / tile.tile_rows;
+                const vector = row % tile.tile_rows / simd.lanes;
+                var store: tile.Store(shape) = .init(&panel.tiles[tile_index], vector);
+                unpackBlocks(p, &rows, stretch, &store);
+            }
+        }
+
+        /// The tile blocks of a stretch of `simd.lanes` rows; fetches the same of the next rows.
+        inline fn unpackBlocks(p: *const Product, rows: *const Rows, stretch: Stretch, sink: anytype) void {
+            const bytes = simd.lanes * block.block_bytes;
+            const next = @intFromPtr(rows[0]) +% simd.lanes * p.weight.nb[1];
+            for (stretch.begin / parts..(stretch.begin + stretch.count) / parts) |b| {
+                simd.prefetch(next +% b * bytes, bytes);
+                Type.unpack(rows, b * block.block_bytes, sink);
+            }
+        }
+
         /// One column, `simd.lanes` rows.
         fn column(p: *const Product, item: Items.Item) void {
             const rows = rowsAt(p, item.slice, item.row);
             const to = p.column(item.slice, 0);
-            var side: Side = undefined;
+            var side: side_file.Side = undefined;
             var total: simd.F32 = @splat(0);
-            const next = @intFromPtr(rows[0]) +% simd.lanes * p.weight.nb[1];
             var begin: usize = 0;
-            while (begin < p.k) : (begin += side_file.columns_max) {
-                const blocks = @min(side_file.columns_max, p.k - begin) / tile.block_len;
-                side.prepare(format, to.x, p.k, begin / tile.block_len, blocks);
-                var sink: tile.Multiply(format) = .{ .x = to.x + begin, .side = &side, .total = total };
-                const first = begin / block.block_len;
-                for (first..first + blocks / sub_blocks) |b| {
-                    simd.prefetch(next +% b * simd.lanes * block.block_bytes, simd.lanes * block.block_bytes);
-                    Type.unpack(&rows, b * block.block_bytes, &sink);
-                }
+            while (begin < p.k / tile.block_len) : (begin += side_file.blocks_max) {
+                const stretch: Stretch = .at(p, begin);
+                side.prepare(shape, format.storedZero(), to.x, p.k, begin, stretch.count);
+                const x = to.x + begin * tile.block_len;
+                var sink: tile.Multiply(shape) = .{ .x = x, .side = &side, .total = total };
+                unpackBlocks(p, &rows, stretch, &sink);
                 total = sink.total;
             }
             var bias: [simd.lanes]f32 = undefined;
             p.biases(item.row, &bias);
             const result: [simd.lanes]f32 = total + @as(simd.F32, bias);
             @memcpy(to.y[item.row..][0..item.rows], result[0..item.rows]);
-        }
-
-        fn panel(p: *const Product, item: Items.Item, scratch: *Scratch) void {
-            for (0..item.columns) |i| {
-                const to = p.column(item.slice, item.column + i);
-                scratch.x[i] = to.x;
-                scratch.y[i] = to.y + item.row;
-            }
-            var bias: [panel_rows]f32 = undefined;
-            p.biases(item.row, &bias);
-            if (p.k == 0) {
-                for (scratch.y[0..item.columns]) |y| @memcpy(y[0..item.rows], bias[0..item.rows]);
-            }
-            var begin: usize = 0;
-            while (begin < p.k) : (begin += side_file.columns_max) {
-                const blocks = @min(side_file.columns_max, p.k - begin) / tile.block_len;
-                unpack(p, item, begin, blocks, scratch);
-                const ends: Ends = .{ .first = begin == 0, .last = begin + blocks * tile.block_len == p.k };
-                var i: usize = 0;
-                while (i < item.columns) : (i += tile.columns_max) {
-                    switch (@min(tile.columns_max, item.columns - i)) {
-                        inline 1...tile.columns_max => |c| group(c, p, item, i, begin, blocks, ends, &bias, scratch),
-                        else => unreachable,
-                    }
-                }
-            }
-        }
-
-        const Ends = struct { first: bool, last: bool };
-
-        fn unpack(p: *const Product, item: Items.Item, begin: usize, blocks: usize, scratch: *Scratch) void {
-            const first = begin / block.block_len;
-            for (0..panel_tiles) |t| for (0..tile.row_vectors) |v| {
-                const offset = t * tile.tile_rows + v * simd.lanes;
-                if (offset >= item.rows) return;
-                const rows = rowsAt(p, item.slice, item.row + offset);
-                var store: tile.Store(format) = .init(&scratch.tiles[t], v);
-                const next = @intFromPtr(rows[0]) +% simd.lanes * p.weight.nb[1];
-                for (first..first + blocks / sub_blocks) |b| {
-                    if (false) simd.prefetch(next +% b * simd.lanes * block.block_bytes, simd.lanes * block.block_bytes);
-                    Type.unpack(&rows, b * block.block_bytes, &store);
-                }
-            };
-        }
-
-        /// Columns [i, i + c) of an item.
-        fn group(
-            comptime c: u32,
-            p: *const Product,
-            item: Items.Item,
-            i: usize,
-            begin: usize,
-            blocks: usize,
-            ends: Ends,
-            bias: *const [panel_rows]f32,
-            scratch: *Scratch,
-        ) void {
-            var sides: [c]Side = undefined;
-            var x: [c][*]const u8 = undefined;
-            for (&sides, &x, scratch.x[i..][0..c]) |*side, *from, row| {
-                side.prepare(format, row, p.k, begin / tile.block_len, blocks);
-                from.* = row + begin;
-            }
-            var edge: [c][tile.tile_rows]f32 align(64) = undefined;
-            for (0..panel_tiles) |t| {
-                const offset = t * tile.tile_rows;
-                if (offset >= item.rows) return;
-                const count = @min(tile.tile_rows, item.rows - offset);
-                var y: [c][*]align(1) f32 = undefined;
-                for (&y, 0..) |*to, j| {
-                    const out = scratch.y[i + j] + offset;
-                    to.* = if (count == tile.tile_rows) out else &edge[j];
-                    if (ends.first) {
-                        to.*[0..tile.tile_rows].* = @splat(0);
-                    } else if (count < tile.tile_rows) @memcpy(edge[j][0..count], out[0..count]);
-                }
-                tile.multiply(format, c, &scratch.tiles[t], blocks, &x, &sides, &y);
-                for (&y, 0..) |from, j| {
-                    const out = scratch.y[i + j] + offset;
-                    if (ends.last) for (0..count) |r| {
-                        from[r] += bias[offset + r];
-                    };
-                    if (count < tile.tile_rows) @memcpy(out[0..count], edge[j][0..count]);
-                }
-            }
         }
     };
 }

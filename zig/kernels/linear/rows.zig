@@ -77,16 +77,18 @@ inline fn pairHigh(a: U32, b: U32) U32 {
 
 /// Shuffles each 128-bit part by the same four indices; those of b are complemented.
 inline fn within(a: U32, b: U32, comptime indices: [4]i32) U32 {
-    const mask = comptime blk: {
-        var list: [simd.lanes]i32 = undefined;
-        for (&list, 0..) |*index, i| {
-            const part: i32 = @intCast(i / 4 * 4);
-            const from = indices[i % 4];
-            index.* = if (from < 0) ~(~from + part) else from + part;
-        }
-        break :blk list;
-    };
-    return @shuffle(u32, a, b, mask);
+    return @shuffle(u32, a, b, repeated(indices));
+}
+
+fn repeated(comptime indices: [4]i32) [simd.lanes]i32 {
+    @setEvalBranchQuota(10_000);
+    var list: [simd.lanes]i32 = undefined;
+    for (&list, 0..) |*index, i| {
+        const part: i32 = @intCast(i / 4 * 4);
+        const from = indices[i % 4];
+        index.* = if (from < 0) ~(~from + part) else from + part;
+    }
+    return list;
 }
 
 test "linear: load16 transposes the dwords of the rows" {

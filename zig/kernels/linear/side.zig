@@ -2,7 +2,7 @@
 
 const std = @import("std");
 const simd = @import("../simd.zig");
-const Format = @import("tile.zig").Format;
+const Shape = @import("tile.zig").Shape;
 
 /// Activations of one row that are multiplied without a break.
 pub const columns_max = 512;
@@ -19,7 +19,8 @@ pub const Side = struct {
     /// Reads blocks [begin, begin + blocks) of a q8_row of n activations.
     pub inline fn prepare(
         side: *Side,
-        comptime f: Format,
+        comptime s: Shape,
+        zero: i32,
         row: [*]const u8,
         n: usize,
         begin: usize,
@@ -31,20 +32,21 @@ pub const Side = struct {
         if (blocks == blocks_max) {
             comptime std.debug.assert(blocks_max % at_once == 0);
             inline for (0..blocks_max / at_once) |i| {
-                side.part(f, at_once, i * at_once, scales + i * at_once * 4, sums + i * at_once * 4);
+                side.part(s, zero, at_once, i * at_once, scales + i * at_once * 4, sums + i * at_once * 4);
             }
-        } else for (0..blocks) |i| side.part(f, 1, i, scales + i * 4, sums + i * 4);
+        } else for (0..blocks) |i| side.part(s, zero, 1, i, scales + i * 4, sums + i * 4);
     }
 
     inline fn part(
         side: *Side,
-        comptime f: Format,
+        comptime s: Shape,
+        zero: i32,
         comptime count: u32,
         first: usize,
         scales: [*]const u8,
         sums: [*]const u8,
     ) void {
-        const groups = comptime f.groups();
+        const groups = comptime s.groups();
         const scale = simd.load(@Vector(count, f32), scales);
         side.scale[first..][0..count].* = scale;
         const I = @Vector(count * groups, i32);
@@ -53,10 +55,10 @@ pub const Side = struct {
             const both = simd.load(@Vector(count, i32), sums);
             break :blk (both >> @splat(16)) + ((both << @splat(16)) >> @splat(16));
         };
-        if (comptime f.storedZero() != 0) {
-            side.start[first * groups ..][0 .. count * groups].* = sum * @as(I, @splat(-comptime f.storedZero()));
+        if (s.has_zero) {
+            side.start[first * groups ..][0 .. count * groups].* = sum * @as(I, @splat(-zero));
         }
-        if (f.has_offset) {
+        if (s.has_offset) {
             const wide = if (groups == 1) scale else doubled(count, scale);
             side.sum[first * groups ..][0 .. count * groups].* =
                 @as(@Vector(count * groups, f32), @floatFromInt(sum)) * wide;
