@@ -5,48 +5,67 @@
 // knowing where the rule returns to. Only tokens that run past the end of the rule depend on it;
 // what they have left behind the end is kept in a small trie, which is walked where the place lies.
 import type { ByteSet } from './first_follow.ts'
-import type { Machine, State } from './machine.ts'
+import { dead, type Machine } from './machine.ts'
 import type { TokenTrie } from './token_trie.ts'
 
 /** The tokens of a place. */
 export interface Classification {
-  /** Tokens that fit whatever follows the rule: a list, or a mask when they are many. */
-  readonly tokens: Int32Array | undefined
-  readonly mask: Uint32Array | undefined
-  /** In a counted repetition of units: which of them need how many units. */
-  readonly units: UnitCounts | undefined
+  /** Tokens that fit whatever follows the rule. */
+  readonly tokens: TokenSet
   /** What tokens that run past the end of the rule have left there; undefined when there are none. */
   readonly suffixes: SuffixTrie | undefined
 }
 
-/** How many units of a repetition tokens need, begun ones included. */
-export class UnitCounts {
-  /** The most that a token needs. */
-  readonly max: number
-  /** `tokens` in order of need; those that need at most n end at `ends[n]`. */
-  readonly #tokens: Int32Array
-  readonly #ends: Int32Array
+/** From how many tokens on a mask is quicker to apply than a list. */
+const listMax = 2048
 
-  constructor(tokens: readonly number[], needs: readonly number[]) {
-    this.max = needs.reduce((max, need) => Math.max(max, need), 0)
-    this.#ends = new Int32Array(this.max + 2)
-    for (const need of needs) this.#ends[need + 1]!++
-    for (let need = 0; need <= this.max; need++) this.#ends[need + 1]! += this.#ends[need]!
-    this.#tokens = new Int32Array(tokens.length)
-    for (const [i, token] of tokens.entries()) this.#tokens[this.#ends[needs[i]!]!++] = token
+/** Tokens; in a counted repetition of units each with the number of units it needs. */
+export class TokenSet {
+  /** In order of need. */
+  readonly #tokens: Int32Array
+  readonly #mask: Uint32Array | undefined
+  /** How many tokens need at most n units, for n up to the largest need. */
+  readonly #counts: Int32Array
+
+  /** `needs` [tokens], begun units included; all 0 where nothing is counted. */
+  constructor(tokens: Int32Array, needs: Int32Array, vocabularySize: number) {
+    let most = 0
+    for (let i = 0; i < needs.length; i++) if (needs[i]! > most) most = needs[i]!
+    const counts = new Int32Array(most + 1)
+    for (let i = 0; i < needs.length; i++) counts[needs[i]!]!++
+    for (let need = 1; need <= most; need++) counts[need]! += counts[need - 1]!
+    const next = counts.slice()
+    const ordered = new Int32Array(tokens.length)
+    for (let i = 0; i < tokens.length; i++) ordered[--next[needs[i]!]!] = tokens[i]!
+    this.#counts = counts
+    this.#tokens = ordered
+    if (tokens.length <= listMax) return
+    const mask = new Uint32Array((vocabularySize + 31) >>> 5)
+    for (let i = 0; i < ordered.length; i++) setBit(mask, ordered[i]!)
+    this.#mask = mask
   }
 
-  /** Turns the mask of all tokens into that of those which need at most `high` units. */
-  limit(mask: Uint32Array, high: number): void {
-    if (high >= this.max) return
-    const end = this.#ends[high]!
+  /**
+   * Adds the tokens that need at most `high` units to `mask`; `isBlank` says that it is empty yet.
+   * `spare` is memory as long as the mask.
+   */
+  addTo(mask: Uint32Array, high: number, isBlank: boolean, spare: Uint32Array): void {
+    const counts = this.#counts
     const total = this.#tokens.length
-    if (end < total - end) {
-      mask.fill(0)
-      for (let i = 0; i < end; i++) setBit(mask, this.#tokens[i]!)
-    } else {
-      for (let i = end; i < total; i++) clearBit(mask, this.#tokens[i]!)
+    const fitting = high >= counts.length - 1 ? total : counts[high]!
+    if (this.#mask === undefined || 2 * fitting < total) {
+      const tokens = this.#tokens
+      for (let i = 0; i < fitting; i++) setBit(mask, tokens[i]!)
+      return
     }
+    let source = this.#mask
+    if (fitting < total) {
+      spare.set(source)
+      for (let i = fitting; i < total; i++) clearBit(spare, this.#tokens[i]!)
+      source = spare
+    }
+    if (isBlank) mask.set(source)
+    else for (let i = 0; i < mask.length; i++) mask[i] = mask[i]! | source[i]!
   }
 }
 
@@ -70,94 +89,101 @@ function clearBit(mask: Uint32Array, token: number): void {
   mask[token >>> 5]! &= ~(1 << (token & 31))
 }
 
-/** From how many tokens on a mask is smaller to apply than a list. */
-const listMax = 1024
-
-/**
- * Walks all tokens from `start`, a state over the bottom.
- *
- * `follow` are the bytes that can come after the rule. With `countUnits`, the rule is the body of a
- * counted repetition whose iterations are unmistakable, and `start` is without limits. `named` are
- * tokens that fit as such, whatever their bytes.
- */
-export function classify(
-  machine: Machine,
-  trie: TokenTrie,
-  start: State,
-  follow: ByteSet,
-  countUnits: boolean,
-  named: readonly number[],
-): Classification {
-  const walk = new Walk(machine, trie, follow, countUnits)
-  walk.run(start)
-  for (const token of named) walk.tokens.push(token)
-  const { tokens, needs } = walk
-  const isLong = tokens.length > listMax || countUnits
-  let mask: Uint32Array | undefined
-  if (isLong) {
-    mask = new Uint32Array((trie.vocabularySize + 31) >>> 5)
-    for (const token of tokens) setBit(mask, token)
-  }
-  return {
-    tokens: isLong ? undefined : Int32Array.from(tokens),
-    mask,
-    units: countUnits ? new UnitCounts(tokens, needs) : undefined,
-    suffixes: walk.suffixes.build(countUnits),
-  }
+/** The state after a byte, from the table where it is known. */
+export function nextState(machine: Machine, state: number, byte: number): number {
+  const known = machine.rows[256 * state + byte]!
+  return known === 0 ? machine.step(state, byte) : known
 }
 
-class Walk {
-  readonly tokens: number[] = []
-  readonly needs: number[] = []
-  readonly suffixes: SuffixBuilder
-  readonly #machine: Machine
-  readonly #trie: TokenTrie
-  readonly #follow: ByteSet
-  readonly #countUnits: boolean
+/** What is to be classified. */
+export interface ClassifyInput {
+  machine: Machine
+  /** A state over the bottom. */
+  start: number
+  /** The bytes that can come after the rule. */
+  follow: ByteSet
+  /**
+   * The rule is the body of a counted repetition whose iterations are unmistakable, and `start` is
+   * without limits: units are counted.
+   */
+  countUnits: boolean
+  /** Tokens that fit as such, whatever their bytes. */
+  named: readonly number[]
+}
 
-  constructor(machine: Machine, trie: TokenTrie, follow: ByteSet, countUnits: boolean) {
-    this.#machine = machine
+/** Walks all tokens of a vocabulary; its memory serves one walk after the other. */
+export class Classifier {
+  readonly #trie: TokenTrie
+  readonly #states: Int32Array
+  readonly #unitCounts: Int32Array
+  #tokens: Int32Array
+  #needs: Int32Array
+  #count = 0
+
+  constructor(trie: TokenTrie) {
     this.#trie = trie
-    this.#follow = follow
-    this.#countUnits = countUnits
-    this.suffixes = new SuffixBuilder(trie)
+    this.#states = new Int32Array(trie.depthMax + 1)
+    this.#unitCounts = new Int32Array(trie.depthMax + 1)
+    this.#tokens = new Int32Array(1024)
+    this.#needs = new Int32Array(1024)
   }
 
-  run(start: State): void {
-    const { bytes, skip, depth, token, nodeCount, depthMax } = this.#trie
-    const machine = this.#machine
-    const states: State[] = new Array(depthMax + 1).fill(start)
-    const counts = new Int32Array(depthMax + 1)
-    for (let node = 1; node < nodeCount; ) {
-      const level = depth[node]!
-      const before = states[level - 1]!
-      const state = before.row[bytes[node]!] ?? machine.step(before, bytes[node]!)
-      if (state === null) {
-        node = skip[node]!
-        continue
-      }
-      const count = counts[level - 1]! + (state.complete ? 1 : 0)
-      states[level] = state
-      counts[level] = count
-      if (token[node]! >= 0) this.#accept(token[node]!, state.complete ? count : count + 1)
-      if (state.complete) this.#leave(node, count)
-      node = state.places.length === 0 ? skip[node]! : node + 1
+  classify(input: ClassifyInput): Classification {
+    const suffixes = new SuffixBuilder(this.#trie)
+    this.#count = 0
+    this.#walk(input, suffixes)
+    for (const token of input.named) this.#add(token, 0)
+    const tokens = this.#tokens.subarray(0, this.#count)
+    const needs = this.#needs.subarray(0, this.#count)
+    return {
+      tokens: new TokenSet(tokens, needs, this.#trie.vocabularySize),
+      suffixes: suffixes.build(input.countUnits),
     }
   }
 
-  #accept(first: number, need: number): void {
-    for (let token = first; token >= 0; token = this.#trie.nextSame[token]!) {
-      this.tokens.push(token)
-      if (this.#countUnits) this.needs.push(need)
+  #walk({ machine, start, follow, countUnits }: ClassifyInput, suffixes: SuffixBuilder): void {
+    const { bytes, skip, depth, token, nextSame, nodeCount } = this.#trie
+    const states = this.#states
+    const counts = this.#unitCounts
+    states[0] = start
+    counts[0] = 0
+    for (let node = 1; node < nodeCount; ) {
+      const level = depth[node]!
+      const state = nextState(machine, states[level - 1]!, bytes[node]!)
+      if (state === dead) {
+        node = skip[node]!
+        continue
+      }
+      const { complete, places } = machine.states[state]!
+      const count = countUnits ? counts[level - 1]! + (complete ? 1 : 0) : 0
+      states[level] = state
+      counts[level] = count
+      const need = countUnits && !complete ? count + 1 : count
+      for (let id = token[node]!; id >= 0; id = nextSame[id]!) this.#add(id, need)
+      if (complete) this.#leave(node, count, follow, suffixes)
+      node = places.length === 0 ? skip[node]! : node + 1
     }
   }
 
   /** Keeps what lies behind a node where the rule may end. */
-  #leave(node: number, count: number): void {
+  #leave(node: number, count: number, follow: ByteSet, suffixes: SuffixBuilder): void {
     const { bytes, skip } = this.#trie
     for (let child = node + 1; child < skip[node]!; child = skip[child]!) {
-      if (this.#follow[bytes[child]!] === 1) this.suffixes.add(child, count)
+      if (follow[bytes[child]!] === 1) suffixes.add(child, count)
     }
+  }
+
+  #add(token: number, need: number): void {
+    if (this.#count === this.#tokens.length) {
+      const grown = new Int32Array(4 * this.#count)
+      grown.set(this.#tokens)
+      this.#tokens = grown
+      const grownNeeds = new Int32Array(4 * this.#count)
+      grownNeeds.set(this.#needs)
+      this.#needs = grownNeeds
+    }
+    this.#tokens[this.#count] = token
+    this.#needs[this.#count++] = need
   }
 }
 

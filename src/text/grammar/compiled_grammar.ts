@@ -1,18 +1,15 @@
 // A grammar made ready for a vocabulary: which tokens may come next, as a mask.
 import { GrammarError } from '../../errors/index.ts'
-import { type Classification, classify, type SuffixTrie, setBit } from './classify.ts'
+import { type Classification, Classifier, nextState, type SuffixTrie, setBit } from './classify.ts'
 import type { Rules } from './expression.ts'
 import { type ByteSet, followBytes } from './first_follow.ts'
 import { type LocalState, LocalStates } from './local_state.ts'
-import { Machine, type Place, type State } from './machine.ts'
+import { dead, Machine, type Place, type State } from './machine.ts'
 import { buildNfa, type NfaRule } from './nfa.ts'
 import { type GrammarVocabulary, type TokenTrie, trieOf } from './token_trie.ts'
 
 /** Masks kept for the states seen last. */
 const masksMax = 64
-
-/** Trie nodes a place may visit without being classified when the grammar is compiled. */
-const wideNodes = 2000
 
 /** Trie nodes visited at most, in all, when the grammar is compiled. */
 const warmNodesMax = 3_000_000
@@ -27,32 +24,46 @@ const warmStatesMax = 4096
 export class CompiledGrammar {
   readonly trie: TokenTrie
   readonly #locals: LocalStates
+  readonly #classifier: Classifier
   readonly #follow: ReadonlyMap<NfaRule, ByteSet>
   readonly #units = new Map<NfaRule, boolean>()
   readonly #classes = new Map<LocalState, Classification>()
   readonly #countedClasses = new Map<string, Classification>()
   readonly #masks = new Map<State, Uint32Array>()
-  readonly #walkStates: State[]
+  readonly #maskMemory: Uint32Array
+  readonly #spareMask: Uint32Array
+  readonly #walkStates: Int32Array
   #machine: Machine
 
   /** @throws GrammarError when the rules cannot be compiled or match nothing. */
   constructor(rules: Rules, vocabulary: GrammarVocabulary) {
     const nfa = buildNfa(rules)
     this.trie = trieOf(vocabulary)
+    this.#classifier = new Classifier(this.trie)
     this.#locals = new LocalStates(nfa)
     this.#follow = followBytes(nfa)
     this.#machine = new Machine(this.#locals)
-    this.#walkStates = new Array(this.trie.depthMax + 2)
+    const words = (this.trie.vocabularySize + 31) >>> 5
+    this.#maskMemory = new Uint32Array(masksMax * words)
+    this.#spareMask = new Uint32Array(words)
+    this.#walkStates = new Int32Array(this.trie.depthMax + 2)
     this.#warm()
   }
 
   /** The state of a new generation. */
   start(): GrammarState {
+    const machine = this.machine()
+    return new GrammarState(this, machine, machine.start())
+  }
+
+  /** The machine for new states: a fresh one when the last has become large. */
+  machine(): Machine {
     if (this.#machine.isFull) {
       this.#machine = new Machine(this.#locals)
       this.#masks.clear()
+      this.#maskMemory.fill(0)
     }
-    return new GrammarState(this, this.#machine, this.#machine.start())
+    return this.#machine
   }
 
   /** The mask of a state, [ceil(vocabulary / 32)]; it stays as it is until 64 others were made. */
@@ -60,31 +71,26 @@ export class CompiledGrammar {
     let mask = this.#masks.get(state)
     if (mask !== undefined) return mask
     mask = this.#freeMask()
-    for (const place of state.places) this.#addPlace(machine, place, mask)
+    for (const [i, place] of state.places.entries()) {
+      const { tokens, suffixes } = this.#classOf(machine, place)
+      const high = place.local.rule.loop === undefined ? 0 : place.high
+      tokens.addTo(mask, high, i === 0, this.#spareMask)
+      if (suffixes !== undefined) this.#addSuffixes(machine, place, suffixes, mask)
+    }
     if (state.complete) for (const token of this.trie.endOfGeneration) setBit(mask, token)
     this.#masks.set(state, mask)
     return mask
   }
 
   #freeMask(): Uint32Array {
-    if (this.#masks.size < masksMax) return new Uint32Array((this.trie.vocabularySize + 31) >>> 5)
+    if (this.#masks.size < masksMax) {
+      const words = this.#spareMask.length
+      const first = this.#masks.size * words
+      return this.#maskMemory.subarray(first, first + words)
+    }
     const [oldest, mask] = this.#masks.entries().next().value!
     this.#masks.delete(oldest)
     return mask.fill(0)
-  }
-
-  #addPlace(machine: Machine, place: Place, mask: Uint32Array): void {
-    const { mask: many, tokens, units, suffixes } = this.#classOf(machine, place)
-    if (many !== undefined) {
-      let fitting = many
-      if (units !== undefined && place.high < units.max) {
-        fitting = many.slice()
-        units.limit(fitting, place.high)
-      }
-      for (let i = 0; i < mask.length; i++) mask[i]! |= fitting[i]!
-    }
-    if (tokens !== undefined) for (const token of tokens) setBit(mask, token)
-    if (suffixes !== undefined) this.#addSuffixes(machine, place, suffixes, mask)
   }
 
   /** Adds tokens that run past the end of the place's rule and fit what follows there. */
@@ -92,10 +98,10 @@ export class CompiledGrammar {
     const { bytes, skip, depth, starts, tokens, counts } = suffixes
     const states = this.#walkStates
     states[0] = machine.returned(place.parent!)
+    if (states[0] === dead) return
     for (let node = 1; node < bytes.length; ) {
-      const before = states[depth[node]! - 1]!
-      const state = before.row[bytes[node]!] ?? machine.step(before, bytes[node]!)
-      if (state === null) {
+      const state = nextState(machine, states[depth[node]! - 1]!, bytes[node]!)
+      if (state === dead) {
         node = skip[node]!
         continue
       }
@@ -152,7 +158,8 @@ export class CompiledGrammar {
   ): Classification {
     const start = machine.alone(machine.place(local, low, high, machine.bottom))
     const follow = this.#follow.get(local.rule)!
-    return classify(machine, this.trie, start, follow, countUnits, this.#namedTokens(local))
+    const named = this.#namedTokens(local)
+    return this.#classifier.classify({ machine, start, follow, countUnits, named })
   }
 
   /** Tokens that a grammar lets come by name, or as any but those named. */
@@ -183,7 +190,7 @@ export class CompiledGrammar {
     return known
   }
 
-  /** Classifies the places where many tokens fit before they are met, so that no step is slow. */
+  /** Classifies places before they are met, so that no step is slow. */
   #warm(): void {
     const seen = new Set<LocalState>([this.#locals.start(this.#locals.nfa.start)])
     let spent = 0
@@ -195,10 +202,10 @@ export class CompiledGrammar {
         seen.add(this.#locals.start(rule)).add(back)
       }
       for (const { to } of this.#locals.tokens(local)) seen.add(to)
-      const nodes = this.trie.nodesBelow(row)
-      if (nodes < wideNodes || spent > warmNodesMax) continue
-      spent += nodes
-      const { low = 0, high = 0 } = { low: local.rule.loop?.min, high: local.rule.loop?.max }
+      if (!local.hasInput || spent > warmNodesMax) continue
+      spent += this.trie.nodesBelow(row)
+      const low = local.rule.loop?.min ?? 0
+      const high = local.rule.loop?.max ?? 0
       this.#classOf(this.#machine, this.#machine.place(local, low, high, this.#machine.bottom))
     }
   }
@@ -218,11 +225,11 @@ function isUnit(locals: LocalStates, rule: NfaRule): boolean {
 /** Where a generation stands in its grammar. */
 export class GrammarState {
   readonly #grammar: CompiledGrammar
-  readonly #machine: Machine
-  #state: State
+  #machine: Machine
+  #state: number
   #finished = false
 
-  constructor(grammar: CompiledGrammar, machine: Machine, state: State) {
+  constructor(grammar: CompiledGrammar, machine: Machine, state: number) {
     this.#grammar = grammar
     this.#machine = machine
     this.#state = state
@@ -230,7 +237,7 @@ export class GrammarState {
 
   /** Whether the text may end here. */
   get isComplete(): boolean {
-    return this.#state.complete
+    return this.#machine.states[this.#state]!.complete
   }
 
   /** Whether an end-of-generation token was accepted. */
@@ -245,13 +252,14 @@ export class GrammarState {
    * @throws GrammarError when the grammar is too ambiguous to go on.
    */
   mask(): Uint32Array {
-    if (this.#finished) return new Uint32Array((this.#grammar.trie.vocabularySize + 31) >>> 5)
-    return this.#grammar.maskOf(this.#machine, this.#state)
+    const { trie } = this.#grammar
+    if (this.#finished) return new Uint32Array((trie.vocabularySize + 31) >>> 5)
+    return this.#grammar.maskOf(this.#machine, this.#machine.states[this.#state]!)
   }
 
   /** Whether a token may come next. */
   allows(token: number): boolean {
-    return this.#next(token) !== null
+    return this.#next(token) !== dead
   }
 
   /**
@@ -261,19 +269,18 @@ export class GrammarState {
    */
   accept(token: number): void {
     const next = this.#next(token)
-    if (next === null) {
+    if (next === dead) {
       throw new GrammarError('token', '', `the token ${token} does not fit the grammar here`)
     }
-    if (next === this.#state && this.#endsGeneration(token)) this.#finished = true
-    this.#state = next
+    if (this.isComplete && this.#endsGeneration(token)) this.#finished = true
+    else this.#moveTo(next)
   }
 
   /** Goes on by text that did not come as tokens; false, and no change, when it does not fit. */
   acceptBytes(bytes: Uint8Array): boolean {
-    if (this.#finished) return false
-    const next = this.#walk(bytes)
-    if (next !== null) this.#state = next
-    return next !== null
+    const next = this.#finished ? dead : this.#walk(bytes)
+    if (next !== dead) this.#moveTo(next)
+    return next !== dead
   }
 
   /** A state that goes on independently. */
@@ -283,28 +290,35 @@ export class GrammarState {
     return copy
   }
 
+  #moveTo(state: number): void {
+    this.#state = state
+    if (!this.#machine.isFull) return
+    const old = this.#machine
+    this.#machine = this.#grammar.machine()
+    this.#state = this.#machine.adopt(old.states[state]!)
+  }
+
   #endsGeneration(token: number): boolean {
     return this.#grammar.trie.endOfGeneration.includes(token)
   }
 
-  #next(token: number): State | null {
+  #next(token: number): number {
     const { trie } = this.#grammar
     if (!Number.isInteger(token) || token < 0 || token >= trie.vocabularySize) {
       throw new RangeError(`token must be in [0, ${trie.vocabularySize}), got ${token}`)
     }
-    if (this.#finished) return null
-    if (this.#endsGeneration(token)) {
-      return this.#state.complete ? this.#state : this.#machine.stepToken(this.#state, token)
-    }
+    if (this.#finished) return dead
+    if (this.isComplete && this.#endsGeneration(token)) return this.#state
     const bytes = trie.bytesOf(token)
-    const byBytes = bytes.length === 0 ? null : this.#walk(bytes)
+    const byBytes = bytes.length === 0 ? dead : this.#walk(bytes)
     return this.#machine.union(byBytes, this.#machine.stepToken(this.#state, token))
   }
 
-  #walk(bytes: Uint8Array): State | null {
-    let state: State | null = this.#state
-    for (let i = 0; i < bytes.length && state !== null; i++)
+  #walk(bytes: Uint8Array): number {
+    let state = this.#state
+    for (let i = 0; i < bytes.length && state !== dead; i++) {
       state = this.#machine.step(state, bytes[i]!)
+    }
     return state
   }
 }

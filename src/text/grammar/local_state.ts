@@ -17,13 +17,19 @@ export interface LocalState {
   /** Whether the rule can only end here. */
   readonly endOnly: boolean
   /** What `LocalStates` made on demand. */
-  row: LocalRow | undefined
+  reading: LocalReading | undefined
   calls: readonly LocalCall[] | undefined
   tokens: readonly LocalTokens[] | undefined
 }
 
 /** The next state by byte; null when there is none. */
 export type LocalRow = readonly (LocalState | null)[]
+
+/** The row of a state, and the bytes that have something in it. */
+export interface LocalReading {
+  row: LocalRow
+  openBytes: Uint8Array
+}
 
 /** A call of a rule, and the state to return to. */
 export interface LocalCall {
@@ -59,9 +65,18 @@ export class LocalStates {
     return state
   }
 
+  /** The next states by byte. */
   row(state: LocalState): LocalRow {
-    state.row ??= this.#makeRow(state)
-    return state.row
+    return this.read(state).row
+  }
+
+  read(state: LocalState): LocalReading {
+    if (state.reading === undefined) {
+      const row = this.#makeRow(state)
+      const open = [...row.keys()].filter((byte) => row[byte] !== null)
+      state.reading = { row, openBytes: Uint8Array.from(open) }
+    }
+    return state.reading
   }
 
   /** The calls to make in a state, each rule once: returns from several places are joined. */
@@ -122,7 +137,7 @@ export class LocalStates {
       final,
       hasInput,
       endOnly: final && !hasInput && !hasCalls,
-      row: undefined,
+      reading: undefined,
       calls: undefined,
       tokens: undefined,
     }

@@ -1,13 +1,17 @@
 // The automaton that reads bytes: sets of stacks of local states, deterministic and made on demand.
 import { GrammarError } from '../../errors/index.ts'
+import { InternTable, mix } from './intern.ts'
 import type { LocalState, LocalStates } from './local_state.ts'
 import type { NfaRule } from './nfa.ts'
 
 /** Most places at once; more only an extremely ambiguous grammar needs. */
 const placesMax = 4096
 
-/** Places and states made before the next start begins with fresh memory. */
-const nodesMax = 200_000
+/** States of a machine, with 1 KiB of memory each, before a fresh one takes over. */
+const statesMax = 1 << 14
+
+/** Places of a machine before a fresh one takes over. */
+const placesMadeMax = 1 << 17
 
 /**
  * A local state on top of a stack, made once for each stack below. In a counted repetition `low` and
@@ -20,10 +24,10 @@ export class Place {
   /** Where to go on when the rule ends; undefined only in the bottom. */
   readonly parent: Place | undefined
   readonly id: number
-  readonly above = new Map<number | string, Place>()
-  /** The state after the rule above has ended. */
-  returned: State | undefined
-  /** In which search the place was seen, and whether its end was followed then. */
+  /** The states of the place alone, and after the rule above it has ended; 0 when not made yet. */
+  alone = 0
+  returned = 0
+  /** In which search the place was seen, and in which its end was followed. */
   seenIn = 0
   leftIn = 0
 
@@ -36,107 +40,129 @@ export class Place {
   }
 }
 
-const emptyRow: undefined[] = []
-
 /** All places where the text so far may have led; made once for each set. */
-export class State {
+export interface State {
+  readonly id: number
   /** Places that read bytes or tokens, by ascending id. */
   readonly places: readonly Place[]
   /** Whether the text may end: the bottom was reached. */
   readonly complete: boolean
-  /** The next state by byte; null when the byte does not fit, undefined when not known yet. */
-  row: (State | null | undefined)[] = emptyRow
-
-  constructor(places: readonly Place[], complete: boolean) {
-    this.places = places
-    this.complete = complete
-  }
 }
 
-/** Makes states on demand. */
+/** No state: the input does not fit. */
+export const dead = -1
+
+/** Makes states on demand. They are numbers from 1 on; `states` tells what they stand for. */
 export class Machine {
   readonly locals: LocalStates
-  readonly #states = new Map<string, State>()
+  readonly states: State[] = [{ id: 0, places: [], complete: false }]
+  /** The state after a byte at [256 * state + byte]: 0 is not known yet. Replaced when it grows. */
+  rows = new Int32Array(1024 * 256)
   /** Below everything: rules that end here end the text, or the part that is looked at. */
   readonly bottom: Place
-  #nextId = 0
+  readonly #places = new InternTable<Place>()
+  readonly #known = new InternTable<State>()
+  #placesMade = 0
   #search = 0
   readonly #queue: Place[] = []
   readonly #queueLeaves: boolean[] = []
 
   constructor(locals: LocalStates) {
     this.locals = locals
-    this.bottom = new Place(locals.start(locals.nfa.start), 0, 0, undefined, this.#nextId++)
+    this.bottom = new Place(locals.start(locals.nfa.start), 0, 0, undefined, this.#placesMade++)
   }
 
   /** Whether so much was made that a fresh machine is better. */
   get isFull(): boolean {
-    return this.#nextId + this.#states.size > nodesMax
+    return this.states.length > statesMax || this.#placesMade > placesMadeMax
   }
 
   /** The state before any text. */
-  start(): State {
+  start(): number {
     const { start } = this.locals.nfa
-    const place = this.place(this.locals.start(start), 0, 0, this.bottom)
-    this.#enqueue(place, true)
-    return this.#close(start.nullable) ?? new State([], false)
+    this.#enqueue(this.place(this.locals.start(start), 0, 0, this.bottom), false)
+    const state = this.#close(start.nullable)
+    return state === dead ? this.#intern([], false) : state
   }
 
   /** The place of a local state on a stack. */
   place(local: LocalState, low: number, high: number, parent: Place): Place {
-    const key = local.rule.loop === undefined ? local.id : `${local.id} ${low} ${high}`
-    let place = parent.above.get(key)
-    if (place === undefined) {
-      place = new Place(local, low, high, parent, this.#nextId++)
-      parent.above.set(key, place)
-    }
-    return place
+    const counts = local.rule.loop === undefined ? 0 : mix(low, Math.min(high, 0x7fffffff))
+    const hash = mix(mix(parent.id, local.id), counts)
+    const known = this.#places.find(
+      hash,
+      (place) =>
+        place.parent === parent &&
+        place.local === local &&
+        place.low === low &&
+        place.high === high,
+    )
+    if (known !== undefined) return known
+    const made = new Place(local, low, high, parent, this.#placesMade++)
+    this.#places.add(hash, made)
+    return made
   }
 
   /** The state of a place alone: without what it calls, and without what follows its rule. */
-  alone(place: Place): State {
+  alone(place: Place): number {
     return this.#intern([place], false)
   }
 
   /** The state after the rule above `place` has ended. */
-  returned(place: Place): State {
-    if (place.returned === undefined) {
+  returned(place: Place): number {
+    if (place.returned === 0) {
       if (place !== this.bottom) this.#enqueue(place, true)
-      place.returned = this.#close(place === this.bottom) ?? new State([], false)
+      place.returned = this.#close(place === this.bottom)
     }
     return place.returned
   }
 
-  /** The state after a byte, or null when the byte does not fit. */
-  step(state: State, byte: number): State | null {
-    const known = state.row[byte]
-    if (known !== undefined) return known
-    for (const place of state.places) {
+  /** The state after a byte, or `dead`. */
+  step(state: number, byte: number): number {
+    const known = this.rows[256 * state + byte]!
+    if (known !== 0) return known
+    for (const place of this.states[state]!.places) {
       const next = this.locals.row(place.local)[byte]
       if (next) this.#enqueue(this.place(next, place.low, place.high, place.parent!), true)
     }
-    const made = this.#close(false) ?? null
-    if (state.row === emptyRow) state.row = new Array(256).fill(undefined)
-    state.row[byte] = made
+    const made = this.#close(false)
+    this.rows[256 * state + byte] = made
     return made
   }
 
-  /** The state after a token that the grammar names or excludes, or null when it does neither. */
-  stepToken(state: State, token: number): State | null {
-    for (const place of state.places) {
+  /** The state after a token that the grammar names or excludes, or `dead` when it does neither. */
+  stepToken(state: number, token: number): number {
+    for (const place of this.states[state]!.places) {
       for (const { ids, negated, to } of this.locals.tokens(place.local)) {
         if (ids.includes(token) === negated) continue
         this.#enqueue(this.place(to, place.low, place.high, place.parent!), true)
       }
     }
-    return this.#close(false) ?? null
+    return this.#close(false)
   }
 
-  /** The state that is at any place of both. */
-  union(a: State | null, b: State | null): State | null {
-    if (a === null || b === null || a === b) return a ?? b
-    const places = new Set([...a.places, ...b.places])
-    return this.#intern([...places], a.complete || b.complete)
+  /** The state that is at any place of both; either may be `dead`. */
+  union(a: number, b: number): number {
+    if (a === dead || b === dead || a === b) return Math.max(a, b)
+    const [one, other] = [this.states[a]!, this.states[b]!]
+    const places = new Set([...one.places, ...other.places])
+    return this.#intern([...places], one.complete || other.complete)
+  }
+
+  /** The same state as that of another machine over the same locals. */
+  adopt({ places, complete }: State): number {
+    return this.#intern(
+      places.map((place) => this.#adoptPlace(place)),
+      complete,
+    )
+  }
+
+  #adoptPlace(place: Place): Place {
+    const stack: Place[] = []
+    for (let at = place; at.parent !== undefined; at = at.parent) stack.push(at)
+    let own = this.bottom
+    for (const { local, low, high } of stack.reverse()) own = this.place(local, low, high, own)
+    return own
   }
 
   #enqueue(place: Place, leaves: boolean): void {
@@ -147,9 +173,9 @@ export class Machine {
   /**
    * Follows calls and ends of rules from the queued places until only places with input are left.
    * `leaves` says whether the end of a place's rule counts: not where it has just been entered, since
-   * callers go past nullable rules themselves. Undefined when nothing is left and nothing ended.
+   * callers go past nullable rules themselves. `dead` when nothing is left and nothing ended.
    */
-  #close(complete: boolean): State | undefined {
+  #close(complete: boolean): number {
     const search = ++this.#search
     const found: Place[] = []
     let ended = complete
@@ -167,7 +193,7 @@ export class Machine {
         if (this.#leave(place)) ended = true
       }
     }
-    return found.length === 0 && !ended ? undefined : this.#intern(found, ended)
+    return found.length === 0 && !ended ? dead : this.#intern(found, ended)
   }
 
   /** Begins a rule. A call in last position needs no place to return to. */
@@ -194,16 +220,46 @@ export class Machine {
     return false
   }
 
-  #intern(places: Place[], complete: boolean): State {
-    places.sort((a, b) => a.id - b.id)
-    let key = complete ? '!' : ''
-    for (const place of places) key += `${place.id},`
-    let state = this.#states.get(key)
-    if (state === undefined) {
-      state = new State(places, complete)
-      this.#states.set(key, state)
+  #intern(places: Place[], complete: boolean): number {
+    const only = places.length === 1 && !complete ? places[0]! : undefined
+    if (only !== undefined) {
+      if (only.alone === 0) only.alone = this.#newState(places, complete)
+      return only.alone
     }
-    return state
+    places.sort((a, b) => a.id - b.id)
+    let hash = complete ? 1 : 0
+    for (const place of places) hash = mix(hash, place.id)
+    const known = this.#known.find(
+      hash,
+      (state) => state.complete === complete && sameItems(state.places, places),
+    )
+    if (known !== undefined) return known.id
+    const made = this.#newState(places, complete)
+    this.#known.add(hash, this.states[made]!)
+    return made
+  }
+
+  #newState(places: readonly Place[], complete: boolean): number {
+    const id = this.states.length
+    this.states.push({ id, places, complete })
+    this.#beginRow(id)
+    return id
+  }
+
+  /** Marks the bytes that no place reads. */
+  #beginRow(state: number): void {
+    const start = 256 * state
+    if (start === this.rows.length) {
+      const grown = new Int32Array(2 * start)
+      grown.set(this.rows)
+      this.rows = grown
+    }
+    const { rows } = this
+    rows.fill(dead, start, start + 256)
+    for (const { local } of this.states[state]!.places) {
+      const { openBytes } = this.locals.read(local)
+      for (let i = 0; i < openBytes.length; i++) rows[start + openBytes[i]!] = 0
+    }
   }
 
   #giveUp(): never {
@@ -211,4 +267,10 @@ export class Machine {
     this.#queueLeaves.length = 0
     throw new GrammarError('grammar', '', `ambiguous: more than ${placesMax} ways to read the text`)
   }
+}
+
+function sameItems(a: readonly Place[], b: readonly Place[]): boolean {
+  if (a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false
+  return true
 }
