@@ -7,6 +7,11 @@ fn Bytes(comptime n: usize) type {
     return @Vector(n, i8);
 }
 
+const has_shuffle = switch (builtin.cpu.arch) {
+    .x86_64 => builtin.cpu.has(.x86, .ssse3),
+    .aarch64 => true,
+    else => false,
+};
 const has_avx2 = builtin.cpu.arch == .x86_64 and builtin.cpu.has(.x86, .avx2);
 const has_avx512bw = builtin.cpu.arch == .x86_64 and builtin.cpu.has(.x86, .avx512bw);
 /// Bytes that one instruction looks up.
@@ -24,6 +29,11 @@ pub fn sixteen(comptime n: usize, table: [16]i8, indices: @Vector(n, u8)) Bytes(
         const high = sixteen(n / 2, table, std.simd.extract(indices, n / 2, n / 2));
         return std.simd.join(low, high);
     }
+    if (!has_shuffle) {
+        var out: [n]i8 = undefined;
+        for (@as([n]u8, indices), &out) |index, *value| value.* = table[index];
+        return out;
+    }
     const signed: Bytes(n) = @bitCast(indices);
     // The shuffles of 32 and 64 bytes look up in each sixteen of the table on their own.
     const wide = std.simd.repeat(n, @as(Bytes(16), table));
@@ -35,11 +45,7 @@ pub fn sixteen(comptime n: usize, table: [16]i8, indices: @Vector(n, u8)) Bytes(
             else => comptime unreachable,
         },
         .aarch64 => return @"llvm.aarch64.neon.tbl1.v16i8"(wide, signed),
-        else => {
-            var out: [n]i8 = undefined;
-            for (@as([n]u8, indices), &out) |index, *value| value.* = table[index];
-            return out;
-        },
+        else => comptime unreachable,
     }
 }
 
