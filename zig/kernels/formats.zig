@@ -91,8 +91,10 @@ pub fn canDequantize(dtype: DType) bool {
 /// Whether rows can be written, without an importance matrix if `importance` is false.
 pub fn canQuantize(dtype: DType, importance: bool) bool {
     return switch (dtype) {
-        inline else => |known| comptime find(known) != null and
-            (importance or !needsImportance(known)),
+        inline else => |known| {
+            if (comptime find(known) == null) return false;
+            return importance or comptime !needsImportance(known);
+        },
     };
 }
 
