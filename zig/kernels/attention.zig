@@ -3,23 +3,18 @@
 //!
 //! One item is a tile of rows and of query heads that share a kv head, so that each key and value
 //! is read once for all of them. Rows of one sequence behind each other are computed together.
+//! Few rows over a long cache are cut along the cells instead (attention/split.zig).
 
 const std = @import("std");
 const abi = @import("abi.zig");
 const dtypes = @import("../dtype.zig");
 const formats = @import("formats.zig");
 const ops = @import("../ops.zig");
-const angles = @import("angles.zig");
-const vector = @import("vector.zig");
-const products = @import("attention/products.zig");
-const softmax = @import("attention/softmax.zig");
-const work = @import("attention/work.zig");
 const cells = @import("attention/cells.zig");
+const split = @import("attention/split.zig");
+const work = @import("attention/work.zig");
+const Part = @import("attention/part.zig").Part;
 const Tensor = abi.Tensor;
-const Tile = cells.Tile;
-const View = cells.View;
-const integer = cells.integer;
-const tile_cells = work.tile_cells;
 
 pub const attention: abi.Kernel = .{ .plan = plan, .run = run };
 
@@ -29,6 +24,7 @@ fn plan(task: *const abi.Task, result: *abi.Plan) callconv(.c) void {
     if (!isReadable(task.source(1), w.head_dim)) return;
     if (!isReadable(task.source(2), w.value_dim)) return;
     result.supported = true;
+    if (result.offers_shared and split.pays(task)) return split.plan(task, result);
     result.items = w.items();
     result.thread_scratch = w.scratchBytes();
     result.grain = grainOf(task, &w);
@@ -46,261 +42,35 @@ const products_wanted = 1 << 18;
 
 /// Half of the longest sequence is taken as the usual one.
 fn grainOf(task: *const abi.Task, w: *const work.Work) u64 {
-    const cells_max = task.source(7).ne[0] * task.as(ops.AttentionParams).block_size;
     const per_cell: u64 = w.queriesMax() * (w.head_dim + w.value_dim);
-    return @max(1, products_wanted / @max(1, per_cell *| (cells_max / 2)));
+    return @max(1, products_wanted / @max(1, per_cell *| (cells.capacityOf(task) / 2)));
 }
 
 fn run(task: *const abi.Task, begin: u64, end: u64, scratch: [*]align(64) u8) callconv(.c) void {
+    if (task.shared != null and split.pays(task)) return split.run(task, begin, end, scratch);
     const w: work.Work = .of(task);
     const sequences = task.source(5);
+    var part: Part = .of(task, &w, .of(&w, scratch));
     for (@intCast(begin)..@intCast(end)) |index| {
         const item = w.at(index);
+        part.kv_head = item.kv_head;
+        part.head_begin = item.head_begin;
+        part.heads = item.heads();
         var row = item.row_begin;
         while (row < item.row_end) {
-            const sequence = integer(sequences, row, 0);
-            const first = row;
-            while (row < item.row_end and integer(sequences, row, 0) == sequence) row += 1;
-            const part: Part = .{
-                .task = task,
-                .p = task.as(ops.AttentionParams),
-                .w = &w,
-                .numbers = .of(&w, scratch),
-                .kv_head = item.kv_head,
-                .head_begin = item.head_begin,
-                .heads = item.heads(),
-                .row_begin = first,
-                .rows = row - first,
-            };
+            const sequence = cells.integer(sequences, row, 0);
+            part.row_begin = row;
+            while (row < item.row_end and cells.integer(sequences, row, 0) == sequence) row += 1;
+            part.rows = row - part.row_begin;
             part.attend(sequence) catch part.writeZeros();
         }
     }
 }
 
-/// The rows of an item that belong to one sequence. Query q is head q % heads of row q / heads.
-const Part = struct {
-    task: *const abi.Task,
-    p: *const ops.AttentionParams,
-    w: *const work.Work,
-    numbers: work.Numbers,
-    kv_head: usize,
-    head_begin: usize,
-    heads: usize,
-    row_begin: usize,
-    rows: usize,
-
-    fn attend(part: *const Part, sequence: i32) error{Fault}!void {
-        const length = try part.lengthOf(sequence);
-        part.prepare();
-        var first: u64 = 0;
-        while (first < length) : (first += tile_cells) {
-            var tile: Tile = undefined;
-            try tile.fill(part.task, @intCast(sequence), first, length);
-            if (tile.count > 0 and part.anyoneSees(&tile)) part.addTile(&tile);
-        }
-        for (0..part.rows * part.heads) |q| part.write(q);
-    }
-
-    fn lengthOf(part: *const Part, sequence: i32) error{Fault}!u64 {
-        const table = part.task.source(7);
-        const status = part.task.status;
-        if (sequence < 0 or sequence >= table.ne[1]) {
-            status.badIndex(part.task.op, sequence, table.ne[1]);
-            return error.Fault;
-        }
-        const length = integer(part.task.source(6), @intCast(sequence), 0);
-        const length_max = table.ne[0] * part.p.block_size;
-        if (length < 0 or length > length_max) {
-            status.badIndex(part.task.op, length, length_max + 1);
-            return error.Fault;
-        }
-        return @intCast(length);
-    }
-
-    fn positionOf(part: *const Part, row: usize) i32 {
-        return integer(part.task.source(4), part.row_begin + row, 0);
-    }
-
-    /// Queries times the scale, empty sums, and the sink as if it were a score with no value.
-    fn prepare(part: *const Part) void {
-        const source = part.task.source(0);
-        const size = vector.padded(part.w.head_dim);
-        const sums_size = vector.padded(part.w.value_dim);
-        for (0..part.rows * part.heads) |q| {
-            const head = part.head_begin + q % part.heads;
-            const row = part.row_begin + q / part.heads;
-            const bytes = source.data + head * source.nb[1] + row * source.nb[2];
-            const from: [*]const f32 = @ptrCast(@alignCast(bytes));
-            const to = part.numbers.queries[q * size ..][0..size];
-            for (to[0..part.w.head_dim], from) |*value, x| value.* = x * part.p.scale;
-            @memset(to[part.w.head_dim..], 0);
-            @memset(part.numbers.sums[q * sums_size ..][0..sums_size], 0);
-            const sink = part.sinkOf(head);
-            part.numbers.largest[q] = sink;
-            part.numbers.totals[q] = if (sink == -std.math.inf(f32)) 0 else 1;
-        }
-        if (part.p.alibi_max != 0) part.fillSlopes();
-    }
-
-    fn sinkOf(part: *const Part, head: usize) f32 {
-        const sinks = part.task.sources[8] orelse return -std.math.inf(f32);
-        return @as(*const f32, @ptrCast(@alignCast(sinks.data + head * sinks.nb[0]))).*;
-    }
-
-    /// ALiBi: with n the largest power of two that is not above the number of heads, slopes are
-    /// 2^(-max (h + 1) / n), and for heads from n on 2^(-max (2 (h - n) + 1) / 2n).
-    fn fillSlopes(part: *const Part) void {
-        const heads: usize = @intCast(part.task.source(0).ne[1]);
-        const n = std.math.floorPowerOfTwo(usize, heads);
-        const unit = part.p.alibi_max / @as(f64, @floatFromInt(2 * n));
-        for (part.numbers.slopes[0..part.heads], part.head_begin..) |*slope, h| {
-            const steps = if (h < n) 2 * (h + 1) else 2 * (h - n) + 1;
-            const exponent = -unit * @as(f64, @floatFromInt(steps));
-            slope.* = @floatCast(angles.exp(@splat(exponent * std.math.ln2))[0]);
-        }
-    }
-
-    fn anyoneSees(part: *const Part, tile: *const Tile) bool {
-        for (0..part.rows) |row| {
-            if (!View.of(part.p, part.positionOf(row)).seesNone(tile)) return true;
-        }
-        return false;
-    }
-
-    fn everyoneSeesAll(part: *const Part, tile: *const Tile) bool {
-        for (0..part.rows) |row| {
-            if (!View.of(part.p, part.positionOf(row)).seesAll(tile)) return false;
-        }
-        return true;
-    }
-
-    fn addTile(part: *const Part, tile: *const Tile) void {
-        const n = tile.count;
-        const queries = part.rows * part.heads;
-        const numbers = part.numbers;
-        const keys = part.rowsOf(part.task.source(1), part.w.key_element, numbers.keys, tile);
-        const key_size = vector.padded(part.w.head_dim);
-        const key_element = part.w.key_element orelse .f32;
-        products.score(key_element, numbers.scores, numbers.queries, queries, &keys, n, key_size);
-        if (part.p.softcap != 0) {
-            for (0..queries) |q| softmax.limit(part.scoresOf(q), n, part.p.softcap);
-        }
-        const values = part.rowsOf(part.task.source(2), part.w.value_element, numbers.values, tile);
-        if (part.everyoneSeesAll(tile)) {
-            for (0..queries) |q| part.weigh(q, tile.positions[0..n]);
-            part.addValues(0, queries, &values, n);
-        } else {
-            for (0..part.rows) |row| part.addVisible(row, tile, &values);
-        }
-    }
-
-    /// One row that may not see the whole tile: what it does not see is taken out, so that it has
-    /// no influence even if it is NaN.
-    fn addVisible(part: *const Part, row: usize, tile: *const Tile, values: *const products.Rows) void {
-        const view: View = .of(part.p, part.positionOf(row));
-        var positions: [tile_cells]i32 = undefined;
-        var visible: products.Rows = undefined;
-        var from: [tile_cells]u8 = undefined;
-        var n: usize = 0;
-        for (tile.positions[0..tile.count], values[0..tile.count], 0..) |position, value, j| {
-            if (!view.sees(position)) continue;
-            positions[n] = position;
-            visible[n] = value;
-            from[n] = @intCast(j);
-            n += 1;
-        }
-        if (n == 0) return;
-        const first = row * part.heads;
-        for (first..first + part.heads) |q| {
-            const scores = part.scoresOf(q);
-            for (from[0..n], 0..) |j, i| scores[i] = scores[j];
-            part.weigh(q, positions[0..n]);
-        }
-        part.addValues(first, part.heads, &visible, n);
-    }
-
-    /// Scores of query q become weights.
-    fn weigh(part: *const Part, q: usize, positions: []const i32) void {
-        const scores = part.scoresOf(q);
-        if (part.p.alibi_max != 0) {
-            const slope = part.numbers.slopes[q % part.heads];
-            const own: i64 = part.positionOf(q / part.heads);
-            for (scores[0..positions.len], positions) |*score, position| {
-                score.* -= slope * @as(f32, @floatFromInt(@abs(own - position)));
-            }
-        }
-        const size = vector.padded(part.w.value_dim);
-        const state: softmax.State = .{
-            .largest = &part.numbers.largest[q],
-            .total = &part.numbers.totals[q],
-            .sums = part.numbers.sums[q * size ..][0..size],
-        };
-        softmax.advance(state, scores, positions.len);
-    }
-
-    fn scoresOf(part: *const Part, q: usize) [*]f32 {
-        return part.numbers.scores + q * tile_cells;
-    }
-
-    fn addValues(part: *const Part, q: usize, count: usize, rows: *const products.Rows, n: usize) void {
-        const size = vector.padded(part.w.value_dim);
-        const sums = part.numbers.sums + q * size;
-        const element = part.w.value_element orelse .f32;
-        products.addWeighted(element, sums, part.scoresOf(q), count, rows, n, size);
-    }
-
-    /// Where this kv head's keys or values of the tile's cells lie: in the cache, or as f32 in
-    /// `staged`.
-    fn rowsOf(
-        part: *const Part,
-        t: *const Tensor,
-        element: ?products.Element,
-        staged: [*]f32,
-        tile: *const Tile,
-    ) products.Rows {
-        const layout = dtypes.layout(t.dtype);
-        const dim: usize = @intCast(t.ne[0] / part.w.kv_heads);
-        const size = vector.padded(dim);
-        const offset = part.kv_head * dim / layout.block_len * layout.block_bytes;
-        var rows: products.Rows = undefined;
-        for (tile.cells[0..tile.count], rows[0..tile.count], 0..) |cell, *row, j| {
-            row.* = t.data + cell * t.nb[1] + offset;
-            if (element != null) continue;
-            const values = staged[j * size ..][0..size];
-            const known = formats.dequantizeRow(t.dtype, row.*, values.ptr, dim);
-            std.debug.assert(known);
-            @memset(values[dim..], 0);
-            row.* = @ptrCast(values);
-        }
-        @memset(rows[tile.count..], rows[tile.count - 1]);
-        return rows;
-    }
-
-    fn write(part: *const Part, q: usize) void {
-        const size = vector.padded(part.w.value_dim);
-        const total = part.numbers.totals[q];
-        const factor: f32 = if (total == 0) 0 else @floatCast(1 / total);
-        const sums = part.numbers.sums[q * size ..][0..part.w.value_dim];
-        for (part.outputOf(q), sums) |*value, sum| value.* = sum * factor;
-    }
-
-    fn outputOf(part: *const Part, q: usize) []f32 {
-        const y = part.task.output();
-        const head = part.head_begin + q % part.heads;
-        const row = part.row_begin + q / part.heads;
-        const bytes = y.data + head * y.nb[1] + row * y.nb[2];
-        return @as([*]f32, @ptrCast(@alignCast(bytes)))[0..part.w.value_dim];
-    }
-
-    fn writeZeros(part: *const Part) void {
-        for (0..part.rows * part.heads) |q| @memset(part.outputOf(q), 0);
-    }
-};
-
 const DType = dtypes.DType;
 const Trial = @import("trial.zig").Trial;
 
-/// A cache with sequences of 0, 150 and 37 cells in shuffled blocks, and rows that ask for them.
+/// A cache with three sequences in shuffled blocks, and rows that ask for them.
 const Case = struct {
     head_dim: u64 = 64,
     value_dim: u64 = 64,
@@ -310,6 +80,7 @@ const Case = struct {
     keys: DType = .f32,
     values: DType = .f32,
     sinks: bool = false,
+    shares: bool = false,
     tolerance: f64 = 2e-5,
     p: ops.AttentionParams = .{
         .scale = 0.125,
@@ -322,7 +93,12 @@ const Case = struct {
 };
 
 const blocks_per_sequence = 5;
-const lengths = [_]f64{ 0, 150, 37 };
+
+/// Cells of each sequence: none, most of the blocks and a part of the second block.
+fn lengthsOf(case: Case) [3]f64 {
+    const size: f64 = @floatFromInt(case.p.block_size);
+    return .{ 0, 5 * size - 10, size + 5 };
+}
 
 const Setup = struct {
     trial: Trial,
@@ -331,6 +107,7 @@ const Setup = struct {
 
     fn init(case: Case) Setup {
         var trial: Trial = .init(case.head_dim * 100 + case.rows);
+        trial.shares = case.shares;
         const r = trial.prng.random();
         const size = case.p.block_size;
         const block_count = 3 * blocks_per_sequence + 2;
@@ -350,7 +127,7 @@ const Setup = struct {
             for (0..blocks_per_sequence) |i| {
                 trial.set(table, .{ i, sequence, 0, 0 }, order[sequence * blocks_per_sequence + i]);
             }
-            for (0..@trunc(lengths[sequence])) |i| {
+            for (0..@trunc(lengthsOf(case)[sequence])) |i| {
                 // Every eleventh cell is empty, as after a part of the sequence was removed.
                 if (i % 11 == 3) continue;
                 const block = order[sequence * blocks_per_sequence + i / size];
@@ -366,9 +143,9 @@ const Setup = struct {
         for (0..case.rows) |i| {
             const sequence: f64 = if (i % 7 == 5) 0 else if (i % 5 == 4) 2 else 1;
             trial.set(row_sequences, .{ i, 0, 0, 0 }, sequence);
-            trial.set(row_positions, .{ i, 0, 0, 0 }, @floatFromInt(i * 29 % 150));
+            trial.set(row_positions, .{ i, 0, 0, 0 }, @floatFromInt(i * 29 % (5 * case.p.block_size - 10)));
         }
-        const sequence_lengths = trial.of(.i32, .{ 3, 1, 1, 1 }, &lengths);
+        const sequence_lengths = trial.of(.i32, .{ 3, 1, 1, 1 }, &lengthsOf(case));
         const sinks = trial.random(.f32, .{ case.heads, 1, 1, 1 }, .packed_rows);
         const y = trial.empty(.f32, .{ case.value_dim, case.heads, case.rows, 1 }, .gaps);
         return .{ .trial = trial, .y = y, .sources = .{
@@ -399,7 +176,7 @@ fn expectHead(setup: *Setup, case: Case, row: u64, head: u64) !void {
     const sequence: u64 = @trunc(setup.at(5, row, 0));
     var sums: [256]f64 = @splat(0);
     var total: f64 = if (case.sinks) @exp(setup.at(8, head, 0)) else 0;
-    for (0..@trunc(lengths[sequence])) |i| {
+    for (0..@trunc(lengthsOf(case)[sequence])) |i| {
         const block: u64 = @trunc(setup.at(7, i / case.p.block_size, sequence));
         const cell = block * case.p.block_size + i % case.p.block_size;
         const at = setup.at(3, cell, 0);
@@ -452,6 +229,20 @@ test "attention of any head sizes, groups and numbers of rows" {
     try check(.{ .rows = 0 });
 }
 
+test "few rows over a long cache are cut along the cells where memory is shared" {
+    // 5 blocks of 110 cells are 550, three pieces.
+    var case: Case = .{ .shares = true };
+    case.p.block_size = 110;
+    try check(case);
+    try check(.{ .shares = true, .rows = 9, .p = case.p });
+    try check(.{ .shares = true, .heads = 20, .kv_heads = 1, .rows = 1, .p = case.p });
+    case.p.alibi_max = 8;
+    case.p.window = 300;
+    try check(.{ .shares = true, .sinks = true, .rows = 4, .keys = .f16, .values = .q8_0, .p = case.p });
+    case.p.causal = 0;
+    try check(.{ .shares = true, .head_dim = 24, .value_dim = 7, .p = case.p });
+}
+
 test "attention with every way to hide and to weigh cells" {
     var case: Case = .{ .rows = 40 };
     case.p.causal = 0;
@@ -488,12 +279,13 @@ test "a row whose sequence, length or block does not exist is a fault and zero" 
     for ([_]Bad{
         .{ .source = 5, .index = 2, .value = 3, .limit = 3 },
         .{ .source = 5, .index = 2, .value = -1, .limit = 3 },
-        .{ .source = 6, .index = 1, .value = 161, .limit = 161 },
-        .{ .source = 6, .index = 1, .value = -5, .limit = 161 },
+        .{ .source = 6, .index = 1, .value = 551, .limit = 0 },
+        .{ .source = 6, .index = 1, .value = -5, .limit = 0 },
         .{ .source = 7, .index = 6, .value = 17, .limit = 17 },
         .{ .source = 7, .index = 6, .value = -1, .limit = 17 },
-    }) |bad| {
-        const case: Case = .{};
+    }) |bad| for ([_]bool{ false, true }) |shares| {
+        var case: Case = .{ .shares = shares };
+        if (shares) case.p.block_size = 110;
         var setup: Setup = .init(case);
         defer setup.trial.deinit();
         const t = setup.sources[bad.source].?;
@@ -501,12 +293,14 @@ test "a row whose sequence, length or block does not exist is a fault and zero" 
         try setup.trial.run(.attention, attention, case.p, &setup.sources, &.{setup.y});
         try std.testing.expectEqual(1, setup.trial.status.fault);
         try std.testing.expectEqual(@as(i64, @trunc(bad.value)), setup.trial.status.value);
-        try std.testing.expectEqual(bad.limit, setup.trial.status.limit);
+        const length_limit: i64 = 5 * case.p.block_size + 1;
+        const limit = if (bad.source == 6) length_limit else bad.limit;
+        try std.testing.expectEqual(limit, setup.trial.status.limit);
         for (0..case.heads) |head| {
             try setup.trial.expectNear(setup.y, .{ 5, head, 2, 0 }, 0, 0);
             try expectHead(&setup, case, 4, head); // Of another sequence.
         }
-    }
+    };
 }
 
 test "NaN and infinite scores stay with the row that sees them" {

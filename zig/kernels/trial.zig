@@ -20,11 +20,15 @@ pub const Order = enum { packed_rows, gaps, permuted };
 const canary = 0xa5;
 const margin = 64;
 
+var no_scratch: [64]u8 align(64) = @splat(0);
+
 pub const Trial = struct {
     arena: std.heap.ArenaAllocator,
     prng: std.Random.DefaultPrng,
     blocks: std.ArrayList([]align(64) u8) = .empty,
     status: abi.Status = .{},
+    /// Whether kernels may have shared memory and second items.
+    shares: bool = false,
 
     pub fn init(seed: u64) Trial {
         return .{
@@ -162,20 +166,26 @@ pub const Trial = struct {
         };
         for (sources, 0..) |*s, i| task.sources[i] = if (s.*) |*t| t else null;
         for (outputs, 0..) |*t, i| task.outputs[i] = t;
-        var plan: abi.Plan = .{};
+        var plan: abi.Plan = .{ .offers_shared = trial.shares };
         kernel.plan(&task, &plan);
         if (!plan.supported) return error.Unsupported;
+        const all = plan.items + plan.second_items;
 
         const before = try trial.snapshot();
+        task.shared = try trial.filled(plan.shared_scratch);
         var item = plan.items;
-        while (item > 0) : (item -= 1) {
-            kernel.run(&task, item - 1, item, try trial.scratch(plan));
-        }
+        while (item > 0) : (item -= 1) try trial.piece(kernel, &task, plan, item - 1, item);
+        item = all;
+        while (item > plan.items) : (item -= 1) try trial.piece(kernel, &task, plan, item - 1, item);
         const after = try trial.snapshot();
         for (trial.blocks.items, before) |block, old| @memcpy(block, old);
-        const size = @max(1, plan.items / 3);
-        while (item < plan.items) : (item += size) {
-            kernel.run(&task, item, @min(item + size, plan.items), try trial.scratch(plan));
+        const size = @max(1, all / 3);
+        item = 0;
+        while (item < all) {
+            const end = if (item < plan.items) plan.items else all;
+            const next = @min(item + size, end);
+            try trial.piece(kernel, &task, plan, item, next);
+            item = next;
         }
         for (trial.blocks.items, after) |block, other| try testing.expectEqualSlices(u8, other, block);
         for (trial.blocks.items, before, after) |block, old, new| {
@@ -192,9 +202,22 @@ pub const Trial = struct {
         return copies;
     }
 
-    fn scratch(trial: *Trial, plan: abi.Plan) ![*]align(64) u8 {
-        const arena = trial.arena.allocator();
-        const memory = try arena.alignedAlloc(u8, .@"64", @intCast(plan.thread_scratch + margin));
+    fn piece(
+        trial: *Trial,
+        kernel: abi.Kernel,
+        task: *const abi.Task,
+        plan: abi.Plan,
+        begin: u64,
+        end: u64,
+    ) !void {
+        const scratch = try trial.filled(plan.thread_scratch);
+        kernel.run(task, begin, end, scratch orelse &no_scratch);
+    }
+
+    /// Memory that holds canaries; null for 0 bytes.
+    fn filled(trial: *Trial, size: u64) !?[*]align(64) u8 {
+        if (size == 0) return null;
+        const memory = try trial.arena.allocator().alignedAlloc(u8, .@"64", @intCast(size + margin));
         @memset(memory, canary);
         return memory.ptr;
     }

@@ -11,6 +11,28 @@ pub fn integer(t: *const Tensor, i: u64, j: u64) i32 {
     return @as(*const i32, @ptrCast(@alignCast(t.data + i * t.nb[0] + j * t.nb[1]))).*;
 }
 
+/// Cells of the longest sequence that the block table can describe.
+pub fn capacityOf(task: *const abi.Task) u64 {
+    return task.source(7).ne[0] * task.as(ops.AttentionParams).block_size;
+}
+
+/// How many cells the block table gives a sequence; a sequence or length that it does not have is
+/// a fault.
+pub fn lengthOf(task: *const abi.Task, sequence: i32) error{Fault}!u64 {
+    const table = task.source(7);
+    if (sequence < 0 or sequence >= table.ne[1]) {
+        task.status.badIndex(task.op, sequence, table.ne[1]);
+        return error.Fault;
+    }
+    const length = integer(task.source(6), @intCast(sequence), 0);
+    const length_max = capacityOf(task);
+    if (length < 0 or length > length_max) {
+        task.status.badIndex(task.op, length, length_max + 1);
+        return error.Fault;
+    }
+    return @intCast(length);
+}
+
 pub const Tile = struct {
     count: usize = 0,
     /// Of the cells below.

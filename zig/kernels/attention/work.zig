@@ -69,6 +69,16 @@ pub const Work = struct {
         return w;
     }
 
+    /// One row of all heads, which are computed one kv head after the other.
+    pub fn whole(task: *const abi.Task) Work {
+        var w: Work = .of(task);
+        w.head_chunk = w.kv_heads * w.group;
+        w.row_tile = 1;
+        w.key_element = elementOf(task.source(1), w.head_dim, w.group);
+        w.value_element = elementOf(task.source(2), w.value_dim, w.group);
+        return w;
+    }
+
     /// Chooses head_chunk and row_tile, by sizes alone.
     fn cut(w: *Work) void {
         // The queries of an item stay in the first or second cache.
@@ -149,6 +159,18 @@ pub const Numbers = struct {
     pub fn of(w: *const Work, scratch: [*]align(64) u8) Numbers {
         var end: usize = 0;
         return layOut(w, @intFromPtr(scratch), &end);
+    }
+
+    /// The numbers without those of the first `count` queries.
+    pub fn from(numbers: Numbers, w: *const Work, count: usize) Numbers {
+        var rest = numbers;
+        rest.queries += count * vector.padded(w.head_dim);
+        rest.sums += count * vector.padded(w.value_dim);
+        rest.scores += count * tile_cells;
+        rest.largest += count;
+        rest.totals += count;
+        rest.slopes += count;
+        return rest;
     }
 
     fn layOut(w: *const Work, base: usize, end: *usize) Numbers {
