@@ -1,5 +1,5 @@
 // Tokenizers: text to ids and back, for every kind of vocabulary that GGUF files carry.
-export type { Strings, StringTable } from './string_table.ts'
+export { entryBytes, entryText, type Strings, type StringTable } from './string_table.ts'
 export {
   createTokenizer,
   createTokenizerAsync,

@@ -167,14 +167,14 @@ const PRE_TOKENIZERS: Record<string, PreTokenizer> = {
   minicpm5: { passes: [threeDigits, words('\\p{N}+')], ignoreMerges: true },
   'jais-2': {
     passes: [
+      llama3,
+      // Runs of spaces are cut by powers of two; all else ends with something visible or a line break.
       {
         cover:
-          `${contraction}|${notLetter}\\p{L}+|\\p{N}{1,3}| ?[^${s}\\p{L}\\p{N}]+[\\r\\n]*|` +
-          `${s}*[\\r\\n]+|` +
+          `^[^]*[${S}\\r\\n]$|` +
           ['512', '256', '128', '64', '32', '16', '8', '4', '1,2']
-            .map((count) => `${s}{${count}}(?!${S})|`)
-            .join('') +
-          s,
+            .map((count) => `${s}{${count}}`)
+            .join('|'),
       },
     ],
   },

@@ -83,7 +83,9 @@ export class Vocabulary {
   readonly index: PieceIndex
   readonly ids: SpecialIds
   readonly endOfGeneration: ReadonlySet<number>
+  /** How words are cut, and by which name; byte-pair vocabularies only. */
   readonly pre: PreTokenizer
+  readonly preName: string
   readonly addBos: boolean
   readonly addEos: boolean
   readonly addSeparator: boolean
@@ -131,7 +133,8 @@ export class Vocabulary {
       )
     }
     const isBpe = kind === 'bpe'
-    this.pre = preTokenizerNamed(isBpe ? preName(source) : 'default', this.warnings)
+    this.preName = isBpe ? preName(source) : 'default'
+    this.pre = preTokenizerNamed(this.preName, this.warnings)
     this.marksSpaces = isBpe ? this.pre.marksSpaces === true : kind === 'spm' || kind === 'ugm'
     this.cleanSpaces = kind === 'wpm' || (isBpe && this.pre.cleanSpaces !== false)
     this.addSpacePrefix = source.addSpacePrefix ?? kind === 'spm'
