@@ -4,7 +4,7 @@ import type { Device } from '../device/device.ts'
 import type { Lease, Program } from '../device/program.ts'
 import type { Queue } from '../device/queue.ts'
 import { DisposedError } from '../errors/index.ts'
-import { compile } from '../graph/compile.ts'
+import { compileAsync } from '../graph/compile.ts'
 import { Graph } from '../graph/graph.ts'
 import type { Architecture, DecoderConfig } from '../models/architecture.ts'
 import { Cache } from '../nn/batch.ts'
@@ -161,7 +161,8 @@ export class Context implements Disposable {
     }
     const kind = options.kind ?? 'logits'
     const outputs = rows.reduce((count, row) => count + (row.output ? 1 : 0), 0)
-    const program = this.buckets.get(kind, rows.length, outputs)
+    const found = this.buckets.get(kind, rows.length, outputs)
+    const program = found instanceof Promise ? await found : found
     const step = this.cache.begin(rows)
     let lease: Lease
     try {
@@ -212,7 +213,7 @@ export class Context implements Disposable {
     for (const { cell, position } of edit.positions) this.memory.setPosition(cell, position)
     for (let at = 0; at < edit.rotations.length; at += this.batchSize) {
       const part = edit.rotations.slice(at, at + this.batchSize)
-      const program = this.buckets.get('rotate', part.length, part.length)
+      const program = await this.buckets.get('rotate', part.length, part.length)
       const cells = program.input('cells')
       const deltas = program.input('deltas')
       for (const [i, { cell, delta }] of part.entries()) {
@@ -224,10 +225,10 @@ export class Context implements Disposable {
     }
   }
 
-  private compile(kind: ProgramKind, rows: number, outputs: number): Program {
+  private compile(kind: ProgramKind, rows: number, outputs: number): Promise<Program> {
     const graph = kind === 'rotate' ? this.rotation(rows) : this.step(kind, rows, outputs)
     const { queue, arena, threads } = this
-    return compile(graph, { queue, arena, ...(threads === undefined ? {} : { threads }) })
+    return compileAsync(graph, { queue, arena, ...(threads === undefined ? {} : { threads }) })
   }
 
   private step(kind: 'logits' | 'hidden', rowsMax: number, outputsMax: number): Graph {

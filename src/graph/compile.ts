@@ -9,7 +9,7 @@ import { allocate } from './allocate.ts'
 import { Graph } from './graph.ts'
 import { lower } from './lower.ts'
 import { schedule } from './schedule.ts'
-import type { Tensor } from './tensor.ts'
+import type { Node, Tensor } from './tensor.ts'
 
 export interface CompileOptions {
   /** Where to run; the CPU by default. */
@@ -45,26 +45,28 @@ const isTensor = (value: Tensor | Record<string, Tensor>): value is Tensor =>
 
 /** The image and layout for `device`, a function of the graph and the device's profile alone. */
 export const compileLayout = (g: Graph, device: Device): ProgramLayout => {
-  const plan = schedule(g)
-  const ownSlots = lower(
-    g,
-    plan,
-    allocate(plan, () => 0),
-    device.number,
-  )
-  const profile = profileImage(device.number, ownSlots.image, plan.nodes.length)
-  for (const [i, { supported }] of profile.entries()) {
-    if (supported) continue
-    const node = plan.nodes[i]!
-    const types = node.sources.map((t) => t?.dtype ?? 'none').join(', ')
-    const label = node.label === '' ? '' : ` (${node.label})`
-    throw new LeavenError(
-      'UNSUPPORTED',
-      `${node.op}${label}: ${device.id} cannot do it for ${types}`,
-    )
+  const stages = layoutStages(g, device)
+  for (;;) {
+    const stage = stages.next()
+    if (stage.done) return stage.value
   }
-  if (profile.every(({ scratchBytes }) => scratchBytes === 0)) return ownSlots
+}
+
+/** Compiling in stages of a millisecond or so, between which other work may have its turn. */
+function* layoutStages(g: Graph, device: Device): Generator<void, ProgramLayout> {
+  const plan = schedule(g)
+  yield
+  const places = allocate(plan, () => 0)
+  yield
+  const layout = lower(g, plan, places, device.number)
+  yield
+  const profile = profileImage(device.number, layout.image, plan.nodes.length)
+  for (const [i, { supported }] of profile.entries()) {
+    if (!supported) throw unsupported(plan.nodes[i]!, device)
+  }
+  if (profile.every(({ scratchBytes }) => scratchBytes === 0)) return layout
   const scratch = new Map(plan.nodes.map((node, i) => [node, profile[i]!.scratchBytes]))
+  yield
   return lower(
     g,
     plan,
@@ -73,10 +75,36 @@ export const compileLayout = (g: Graph, device: Device): ProgramLayout => {
   )
 }
 
+const unsupported = (node: Node, device: Device): LeavenError => {
+  const types = node.sources.map((t) => t?.dtype ?? 'none').join(', ')
+  const label = node.label === '' ? '' : ` (${node.label})`
+  return new LeavenError(
+    'UNSUPPORTED',
+    `${node.op}${label}: ${device.id} cannot do it for ${types}`,
+  )
+}
+
 /** A compiled graph with a queue and an arena of its own unless `options` shares them. */
 export const compile = (g: Graph, options: CompileOptions = {}): Program => {
-  const device = options.device ?? options.queue?.device ?? devices()[0]!
-  const layout = compileLayout(g, device)
+  const device = deviceOf(options)
+  return prepare(compileLayout(g, device), device, options)
+}
+
+/** Like `compile`, letting the event loop turn between its stages. */
+export const compileAsync = async (g: Graph, options: CompileOptions = {}): Promise<Program> => {
+  const device = deviceOf(options)
+  const stages = layoutStages(g, device)
+  for (;;) {
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    const stage = stages.next()
+    if (stage.done) return prepare(stage.value, device, options)
+  }
+}
+
+const deviceOf = (options: CompileOptions): Device =>
+  options.device ?? options.queue?.device ?? devices()[0]!
+
+const prepare = (layout: ProgramLayout, device: Device, options: CompileOptions): Program => {
   const queue = options.queue ?? device.createQueue()
   const arena = options.arena ?? new Arena(device)
   const owned: Disposable[] = []

@@ -1,0 +1,22 @@
+// "leaven": load a model, generate text.
+export {
+  type GenerateOptions,
+  Generation,
+  type Part,
+  type Prompt,
+  type ResponseOptions,
+  type Result,
+  type Timings,
+  type Usage,
+} from './engine/generation.ts'
+export type { LoadOptions, ModelSource } from './engine/load.ts'
+export {
+  type EvaluateOptions,
+  type Logits,
+  load,
+  type MemoryReport,
+  Model,
+  type ModelInfo,
+} from './engine/model.ts'
+export * from './errors/index.ts'
+export type { Tokenizer } from './text/tokenizer/index.ts'
