@@ -45,7 +45,6 @@ const signs: readonly (readonly [format: ToolFormat, ...texts: string[]])[] = [
   [phi4Mini, '<|tool_call|>'],
   [phi4Mini, '<|tool|>', '<|/tool|>'],
   [nemotron, '<TOOLCALL>'],
-  [nemotron, '<toolcall>'],
   [granite, '<|start_of_role|>', 'tools'],
   [llama3, '<|python_tag|>'],
   [llama3, '<|start_header_id|>', 'tools', '"parameters"'],
@@ -79,7 +78,7 @@ export function formatByName(name: FormatName): ToolFormat {
 
 export const formatNames: readonly FormatName[] = [...all.keys()].sort()
 
-/** Whether a prompt ends inside a reasoning block, as templates do that force the model to think. */
+/** Whether a prompt ends inside a reasoning block, as templates that make a model think have it. */
 export function promptOpensReasoning(prompt: string, format: ToolFormat): boolean {
   const end = prompt.trimEnd()
   return format.reasoningMarks.some((mark) => end.endsWith(mark.trimEnd()))

@@ -16,6 +16,8 @@ export class HarmonyParser implements OutputParser {
   #header = ''
   /** A header has begun: text outside of any message is shown as text. */
   #inHeader = false
+  /** Text outside of any message has been given out: no header will come of what follows. */
+  #isOutside = false
   #name = ''
   #body = ''
   #parts: ParsedPart[] = []
@@ -62,8 +64,8 @@ export class HarmonyParser implements OutputParser {
   /** The prompt's end may have the answer begin within the header, after `assistant`. */
   #outside(text: string): void {
     this.#header += text
-    const mayBeRecipient = /^\s*(to(=\S*)?)?\s*$/.test(this.#header)
-    if (mayBeRecipient) return
+    if (!this.#isOutside && /^\s*(t(o(=\S*)?)?)?\s*$/.test(this.#header)) return
+    this.#isOutside = true
     this.#emit('text', this.#header)
     this.#header = ''
   }
@@ -87,6 +89,7 @@ export class HarmonyParser implements OutputParser {
     const recipient = /\bto=(\S+?)(?=\s|<|$)/.exec(this.#header)?.[1]
     this.#header = ''
     this.#inHeader = false
+    this.#isOutside = false
     this.#name = recipient?.replace(/^functions\./, '') ?? ''
     if (this.#name !== '') this.#kind = 'call'
     else this.#kind = channel === 'analysis' ? 'reasoning' : 'text'
@@ -98,6 +101,7 @@ export class HarmonyParser implements OutputParser {
     this.#kind = 'header'
     this.#header = ''
     this.#inHeader = false
+    this.#isOutside = false
     this.#name = ''
     this.#body = ''
   }

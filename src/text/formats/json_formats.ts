@@ -111,11 +111,8 @@ export const nemotron = marked(
   'nemotron',
   {
     reasoning: thinkTags,
-    calls: [
-      { open: '<TOOLCALL>', body: jsonBody },
-      { open: '<toolcall>', body: jsonBody },
-    ],
-    afterCall: ['</TOOLCALL>', '</toolcall>'],
+    calls: [{ open: '<TOOLCALL>', body: jsonBody }],
+    afterCall: ['</TOOLCALL>'],
   },
   (tools) =>
     constrain(
@@ -182,9 +179,12 @@ function fencedList() {
   }
 }
 
+/** A bracket later than the start belongs to a mark such as [ARGS]. */
+const mistralStart = /\{|(?<=^\s*)\[/
+
 const mistralMarks: MarkedFormat = {
   reasoning: [['[THINK]', '[/THINK]'], ...thinkTags],
-  calls: [{ open: '[TOOL_CALLS]', body: () => headedJsonBody(mistralCalls) }],
+  calls: [{ open: '[TOOL_CALLS]', body: () => headedJsonBody(mistralCalls, mistralStart) }],
 }
 
 /** Mistral since 2025: a name and its arguments after each mark. */

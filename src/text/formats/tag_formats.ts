@@ -108,10 +108,7 @@ export const deepseekDsml = marked(
 export const gemma4 = marked(
   'gemma-4',
   {
-    reasoning: [
-      ['<|channel>thought\n', '<channel|>'],
-      ['<|channel>', '<channel|>'],
-    ],
+    reasoning: [['<|channel>thought', '<channel|>']],
     calls: [{ open: '<|tool_call>', body: closed('<tool_call|>', (t) => gemmaCalls(t, '<|"|>')) }],
     dropped: ['<turn|>'],
   },

@@ -34,7 +34,7 @@ export function keyValueTags(inside: string, options: ParserOptions): RawCall[] 
   return [{ name, args }]
 }
 
-/** `<invoke name="…"><parameter name="…">value</parameter></invoke>`; `prefix` stands in the tags. */
+/** `<invoke name="…"><parameter name="…">value</parameter></invoke>`; tags begin with `prefix`. */
 export function invokeTags(
   inside: string,
   options: ParserOptions,
