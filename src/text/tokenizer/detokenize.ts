@@ -29,7 +29,8 @@ export function detokenize(
     if (vocabulary.addBos && start < end && ids[start] === bos) start++
     if (vocabulary.addEos && start < end && ids[end - 1] === eos) end--
   }
-  let strip = options.stripPrefix ?? vocabulary.addSpacePrefix
+  // WordPiece pieces that start words decode to a space and the word, the first of a text too.
+  let strip = options.stripPrefix ?? (vocabulary.addSpacePrefix || vocabulary.kind === 'wpm')
   let room = 0
   for (let i = start; i < end; i++) room += pieceBytesMax(vocabulary, ids[i]!)
   let bytes = new Uint8Array(room)

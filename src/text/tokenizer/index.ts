@@ -1,4 +1,7 @@
 // Tokenizers: text to ids and back, for every kind of vocabulary that GGUF files carry.
+
+export { preTokenizerNames } from './pre_tokenizers.ts'
+export { colorTokens, type ShownToken, showTokens } from './show_tokens.ts'
 export { entryBytes, entryText, type Strings, type StringTable } from './string_table.ts'
 export {
   createTokenizer,

@@ -52,8 +52,8 @@ export function vocabularyFromMetadata(get: MetadataLookup): VocabularySource {
     const value = read(key)
     if (value !== undefined) ids[role] = number(value, key)
   }
-  const scores = read('scores')
-  const types = read('token_type')
+  const scores = isNone ? undefined : read('scores')
+  const types = isNone ? undefined : read('token_type')
   const merges = read('merges')
   const charsmap = read('precompiled_charsmap')
   const architecture = get('general.architecture')

@@ -66,6 +66,16 @@ describe('SentencePiece merging', () => {
   })
 })
 
+describe('a text without word borders', () => {
+  test('of a mebibyte takes a moment, not the hours of quadratic time', () => {
+    const tokenizer = spm([['?'], ['▁', -9], ['▁▁', -1], ['a', -9], ['aa', -2], ['aaaa', -1]])
+    const start = performance.now()
+    expect(tokenizer.encode('a'.repeat(1 << 20))).toHaveLength(1 << 18)
+    expect(tokenizer.encode(' '.repeat(1 << 20))).toHaveLength(1 << 19)
+    expect(performance.now() - start).toBeLessThan(20_000)
+  })
+})
+
 describe('SentencePiece fallback', () => {
   test('a character without a piece becomes its bytes', () => {
     const list: Piece[] = [['<unk>', 0, 'unknown'], ...byteTokens]
