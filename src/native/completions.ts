@@ -29,6 +29,8 @@ let channel = 0
 let nextJob = 1
 let closeReader: (() => void) | undefined
 let lingering: Timer | undefined
+/** Settles when the last reader is gone. A stream being cancelled may still swallow a message. */
+let closing: Promise<void> | undefined
 
 /** The VM's channel, made on first use. */
 export const channelHandle = (): number => {
@@ -42,6 +44,9 @@ export const jobNumber = (): number => {
   while (nextJob === 0 || waiting.has(nextJob))
   return nextJob
 }
+
+/** Undefined when a job may be submitted now; else when to ask again. */
+export const channelReady = (): Promise<void> | undefined => closing
 
 /**
  * Calls `end` when `job` is over, and `segment` each time one of its segments waits for
@@ -66,7 +71,10 @@ const openReader = () => {
   const reader = Bun.file(descriptor).stream().getReader()
   closeReader = () => {
     closeReader = undefined
-    void reader.cancel().finally(() => closeSync(descriptor))
+    closing = reader.cancel().finally(() => {
+      closeSync(descriptor)
+      closing = undefined
+    })
   }
   void receive(reader)
 }

@@ -1,5 +1,11 @@
 // Native programs, queues and fences: thin calls with errors.
-import { type Completion, channelHandle, expectCompletion, jobNumber } from './completions.ts'
+import {
+  channelHandle,
+  channelReady,
+  type Completion,
+  expectCompletion,
+  jobNumber,
+} from './completions.ts'
 import { native } from './library.ts'
 import { address } from './memory.ts'
 import { errorOf, expectHandle, expectOk, lastProblem, Status } from './status.ts'
@@ -71,6 +77,8 @@ const job = (
 ): Promise<Completion> => {
   const { signal, observe } = options
   if (signal?.aborted) return Promise.reject(signal.reason)
+  const closing = channelReady()
+  if (closing !== undefined) return closing.then(() => job(queue, what, submit, options))
   const number = jobNumber()
   const status = submit(number)
   if (status !== Status.ok) return Promise.reject(errorOf(lastProblem(), what))
