@@ -1,5 +1,5 @@
-// Tokenizers: time to build, MB/s to encode and decode, and a megabyte of one letter; side by side with
-// two JavaScript tokenizers on the same text and the same vocabulary, in one run.
+// Tokenizers: time to build, MB/s to encode and decode, and a megabyte of one letter; side by side
+// with two JavaScript tokenizers on the same text and the same vocabulary, in one run.
 //
 //   bun bench/tokenizer.ts [--vocab FOLDER] [--only NAME] [--text FILE]
 //                          [--rivals FOLDER] [--runs N] [--json]
@@ -43,10 +43,15 @@ const tail = String.raw`\s*[\r\n]+|\s+(?!\S)|\s+`
 const cased = (upper: string, lower: string) =>
   String.raw`[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]${upper}` +
   String.raw`[\p{Ll}\p{Lm}\p{Lo}\p{M}]${lower}${contractions}?`
+const words = (digits: string) =>
+  `${contractions}|${String.raw`[^\r\n\p{L}\p{N}]?\p{L}+|`}${digits}|` +
+  String.raw` ?[^\s\p{L}\p{N}]+[\r\n]*|${tail}`
 const patterns: Record<string, string> = {
-  'llama-bpe': String.raw`${contractions}|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|${tail}`,
-  qwen2: String.raw`${contractions}|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|${tail}`,
-  'gpt-4o': `${cased('*', '+')}|${cased('+', '*')}|${String.raw`\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|`}${tail}`,
+  'llama-bpe': words('\\p{N}{1,3}'),
+  qwen2: words('\\p{N}'),
+  'gpt-4o':
+    `${cased('*', '+')}|${cased('+', '*')}|` +
+    String.raw`\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|${tail}`,
 }
 
 const { values } = parseArgs({
@@ -81,7 +86,7 @@ async function readVocabulary(path: string) {
   return (await readGguf(new Blob([Uint8Array.from(bytes)]))).metadata
 }
 
-/** The tokenizer.json of a byte-level vocabulary, or undefined where its pattern is not known here. */
+/** The tokenizer.json of a byte-level vocabulary whose pattern is known here, or undefined. */
 function tokenizerJson({ vocabulary }: Tokenizer): object | undefined {
   const { tokens, merges, size, preName } = vocabulary
   if (vocabulary.model !== 'gpt2' || !merges) return undefined
@@ -202,7 +207,8 @@ const show = (row: Row): string => {
   )
   return (
     `${row.vocabulary.padEnd(15)} ${`${row.tokens}`.padStart(6)} tokens: ` +
-    `built in ${row.buildMs.toFixed(0)} ms, a MiB of one letter in ${row.letterMs.toFixed(0)} ms, ` +
+    `built in ${row.buildMs.toFixed(0)} ms, ` +
+    `a MiB of one letter in ${row.letterMs.toFixed(0)} ms, ` +
     `decodes ${row.decodeMbs.toFixed(0)} MB/s, encodes ${row.encodeMbs.toFixed(1)} MB/s` +
     rivals.join('')
   )

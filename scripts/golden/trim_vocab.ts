@@ -2,9 +2,10 @@
 //
 //   bun scripts/golden/trim_vocab.ts [FROM [TO]]
 //
-// Reads FROM (../shared/golden/vocab) and writes TO (tests/golden/vocab) in the same layout, so that
-// `bun run golden vocab --dir tests/golden` checks it. Every case of a vocabulary is kept; left out is
-// what other tokenizers than the reference made of it.
+// Reads FROM (../shared/golden/vocab) and writes TO (tests/golden/vocab) in the same layout, so
+// that
+// `bun run golden vocab --dir tests/golden` checks it. Every case of a vocabulary is kept; left out
+// is what other tokenizers than the reference made of it.
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 

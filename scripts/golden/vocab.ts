@@ -141,7 +141,8 @@ class VocabularyCheck {
   piece([id, hex, attributes, score]: Golden['pieces'][number]): void {
     const { vocabulary } = this.tokenizer
     const label = `piece ${id} ${vocabulary.text(id)}`
-    // The reference reports pieces it cannot decode in their own text; ours are what the file writes.
+    // The reference reports pieces it cannot decode in their own text; ours are what the file
+    // writes.
     const isReport = hex.startsWith(UNDECODED)
     const expected = isReport ? Buffer.from(vocabulary.text(id)).toHex() : hex
     this.equal(`${label} bytes`, this.tokenizer.pieceBytes(id, { special: true }).toHex(), expected)

@@ -19,14 +19,15 @@ interface State {
 }
 
 /**
- * Passes text on and stops it in front of the first stop string. It holds back as little as possible:
- * exactly the longest end of the text so far that could become a stop string. The first to be complete
- * wins, the longest where two end together; the way in which the text is cut into parts never matters.
+ * Passes text on and stops it in front of the first stop string. It holds back as little as
+ * possible: exactly the longest end of the text so far that could become a stop string. The first
+ * to be complete wins, the longest where two end together; the way in which the text is cut into
+ * parts never matters.
  *
  * Aho, Corasick (1975), "Efficient string matching": one step per UTF-16 code unit.
  *
- * @throws TypeError for a stop string that is no string; RangeError for the empty string, which would
- *   end every text before it began.
+ * @throws TypeError for a stop string that is no string; RangeError for the empty string, which
+ *   would end every text before it began.
  * @example
  * const matcher = new StopMatcher(['\nUser:'])
  * matcher.push('Hello\nUs') // { text: 'Hello', stop: undefined }

@@ -4,9 +4,10 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 const NOTHING = new Uint8Array(0)
 
 /**
- * Decodes UTF-8 piece by piece. What `push` and `flush` return, joined, is the text of all bytes joined;
- * a character is returned as soon as its last byte is there, and never in parts. Bytes that cannot be
- * part of any character show as U+FFFD at once. A byte order mark is a character like others.
+ * Decodes UTF-8 piece by piece. What `push` and `flush` return, joined, is the text of all bytes
+ * joined; a character is returned as soon as its last byte is there, and never in parts. Bytes that
+ * cannot be part of any character show as U+FFFD at once. A byte order mark is a character like
+ * others.
  *
  * @example
  * const stream = new TextStream()
@@ -45,8 +46,8 @@ function concatenate(left: Uint8Array, right: Uint8Array): Uint8Array {
 }
 
 /**
- * How many bytes at the end are the start of a character whose other bytes may follow, by table 3-7 of
- * the Unicode Standard ("Well-Formed UTF-8 Byte Sequences").
+ * How many bytes at the end are the start of a character whose other bytes may follow, by table 3-7
+ * of the Unicode Standard ("Well-Formed UTF-8 Byte Sequences").
  */
 function incompleteTail(bytes: Uint8Array): number {
   const { length } = bytes

@@ -1,5 +1,5 @@
-// Byte-pair encoding ("gpt2" vocabularies and relatives): text is cut into words, words into bytes or
-// characters, and pairs are joined in the order of the merges.
+// Byte-pair encoding ("gpt2" vocabularies and relatives): text is cut into words, words into bytes
+// or characters, and pairs are joined in the order of the merges.
 import { UnsupportedModelError } from '../../errors/index.ts'
 import { encodeAlphabet } from './byte_alphabet.ts'
 import type { IdList } from './id_list.ts'
@@ -178,8 +178,8 @@ class BpeMerger extends PairMerger {
   }
 
   /**
-   * What no token covers: the tokens of its bytes. Where even they are missing the unknown token says
-   * so, once, if there is one.
+   * What no token covers: the tokens of its bytes. Where even they are missing the unknown token
+   * says so, once, if there is one.
    */
   private fallBack(start: number, end: number, out: IdList): void {
     const { pre, ids } = this.vocabulary

@@ -1,7 +1,7 @@
 // The alphabet in which GPT-2 vocabularies write bytes: every byte as a printable character.
 // Radford et al. (2019), "Language Models are Unsupervised Multitask Learners", and its encoder.
 
-/** Code point by byte: itself where printable in Latin-1, else 256, 257, … in order of the bytes. */
+/** Code point by byte: itself where printable in Latin-1, else 256, 257, … in order of bytes. */
 const CHARACTER_OF_BYTE: Uint16Array = (() => {
   const isPrintable = (byte: number): boolean =>
     (byte >= 0x21 && byte <= 0x7e) || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae

@@ -1,6 +1,6 @@
 // A prefix tree over bytes in flat arrays: all tokens that start at a position, in one walk.
 
-/** Node 0 is the root. Children are found by hashing (node, byte), so a node costs about 20 bytes. */
+/** Node 0 is the root. Children are found by hashing (node, byte): a node costs about 20 bytes. */
 export class ByteTrie {
   private keys = new Int32Array(64).fill(-1) // node * 256 + byte, or -1 for an empty slot
   private nodes = new Int32Array(64)

@@ -1,8 +1,9 @@
 // SentencePiece's compiled normalization rules: byte sequences and what replaces them.
 //
-// Layout: u32 size of the index in bytes, the index, then replacements that end with a zero byte. The
-// index is an XOR-compressed compact double array (Kanda 2018, "Space- and time-efficient string
-// dictionaries"): a node's children lie at `base ^ byte`, and each entry packs base, check and leaf.
+// Layout: u32 size of the index in bytes, the index, then replacements that end with a zero byte.
+// The index is an XOR-compressed compact double array (Kanda 2018, "Space- and time-efficient
+// string dictionaries"): a node's children lie at `base ^ byte`, and each entry packs base, check
+// and leaf.
 import { UnsupportedModelError } from '../../errors/index.ts'
 
 export class Charsmap {
@@ -28,8 +29,8 @@ export class Charsmap {
   }
 
   /**
-   * The replacement of the longest sequence at `start`, whose length is then `matched`; or undefined.
-   * Entries that point outside end the search: a damaged table replaces less.
+   * The replacement of the longest sequence at `start`, whose length is then `matched`; or
+   * undefined. Entries that point outside end the search: a damaged table replaces less.
    */
   replacement(text: Uint8Array, start: number): Uint8Array | undefined {
     const { index, replacements } = this

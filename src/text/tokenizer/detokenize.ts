@@ -54,8 +54,9 @@ const code = (character: string): number => character.charCodeAt(0)
 const PUNCTUATION = new Set([...'?!.,'].map(code))
 
 /**
- * Joins punctuation and contractions to the word in front: `Hello , I ' m here` loses the spaces that
- * word-based tokenizers put there, by three rules in turn. Text that had such spaces loses them too.
+ * Joins punctuation and contractions to the word in front: `Hello , I ' m here` loses the spaces
+ * that word-based tokenizers put there, by three rules in turn. Text that had such spaces loses
+ * them too.
  */
 export function cleanSpaces(bytes: Uint8Array): Uint8Array {
   const joined = withoutSpaces(bytes, (text, i) => (PUNCTUATION.has(text[i + 1]!) ? 1 : 0))
@@ -73,7 +74,7 @@ function startsContraction(text: Uint8Array, i: number): boolean {
   return (letter === code('r') || letter === code('v')) && text[i + 2] === code('e')
 }
 
-/** Drops the space at `i` where `rule` gives 1, and the second byte after it too where it gives 2. */
+/** Drops the space at `i` where `rule` gives 1; where 2, the second byte after it too. */
 function withoutSpaces(
   text: Uint8Array,
   rule: (text: Uint8Array, i: number) => 0 | 1 | 2,

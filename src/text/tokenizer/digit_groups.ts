@@ -3,7 +3,8 @@
 /**
  * How a run of digits is cut, and when:
  * - `apart`: ASCII digits, between the groups alone: a run of six gives two groups.
- * - `bounded`: the same, but only runs that no letter or underscore follows, and a run becomes pieces of
+ * - `bounded`: the same, but only runs that no letter or underscore follows, and a run becomes
+ *   pieces of
  *   its own even where it needs no cut.
  * - `glued`: digits of all scripts; the first group keeps the text in front of it.
  */

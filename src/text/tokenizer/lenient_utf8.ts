@@ -12,8 +12,8 @@ export interface LenientText {
 }
 
 /**
- * Decodes bytes the way the reference does: U+FFFD for each byte that starts no sequence of the right
- * form, while overlong forms and surrogates count as the code points they encode.
+ * Decodes bytes the way the reference does: U+FFFD for each byte that starts no sequence of the
+ * right form, while overlong forms and surrogates count as the code points they encode.
  */
 export function decodeLenient(bytes: Uint8Array): LenientText {
   try {
@@ -54,8 +54,8 @@ function sequenceBytes(bytes: Uint8Array, i: number): number {
 }
 
 /**
- * Writes `text.slice(start, end)` as UTF-8 from `at` on and returns the end; three bytes a code unit are
- * enough. Short stretches go faster this way than through a TextEncoder.
+ * Writes `text.slice(start, end)` as UTF-8 from `at` on and returns the end; three bytes a code
+ * unit are enough. Short stretches go faster this way than through a TextEncoder.
  */
 export function writeUtf8(
   { text, hasStandIns }: LenientText,

@@ -1,8 +1,8 @@
 // Properties of single characters that word-based tokenizers ask for.
 
 /**
- * The small letter of a character, one character for one: `İ` gives `i` as in Unicode's simple mapping,
- * where JavaScript's gives two characters.
+ * The small letter of a character, one character for one: `İ` gives `i` as in Unicode's simple
+ * mapping, where JavaScript's gives two characters.
  */
 export function lowerCase(character: string): string {
   return character === 'İ' ? 'i' : character.toLowerCase()

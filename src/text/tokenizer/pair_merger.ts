@@ -1,5 +1,5 @@
-// Greedy pair merging, the core of byte-pair encoding and of SentencePiece's score merging: join the
-// adjacent pair of lowest rank, leftmost first among equals, until no pair can be joined.
+// Greedy pair merging, the core of byte-pair encoding and of SentencePiece's score merging: join
+// the adjacent pair of lowest rank, leftmost first among equals, until no pair can be joined.
 //
 // Short words look for the lowest rank by walking their symbols; long ones keep a heap, so that a
 // megabyte without any word border costs n log n. Sennrich, Haddow, Birch (2016), "Neural Machine
@@ -14,8 +14,9 @@ const WALK_MAX = 40
 const SLICE = 1 << 11
 
 /**
- * A word is `text` cut at `starts`. Symbols are numbered by their position at the start, and joining
- * keeps the left number: symbol `i` covers the bytes from `starts[i]` to `starts[next[i]]`, where
+ * A word is `text` cut at `starts`. Symbols are numbered by their position at the start, and
+ * joining keeps the left number: symbol `i` covers the bytes from `starts[i]` to `starts[next[i]]`,
+ * where
  * `starts[count]` is the end of the word.
  */
 export abstract class PairMerger {
@@ -123,9 +124,9 @@ export abstract class PairMerger {
     if (before >= 0) this.refresh(before)
   }
 
-  // The heap's keys are rank * heapScale + position: one comparison orders by rank, then from the left.
-  // Keys whose pair has changed meanwhile are skipped when they come up. Four children a node halve the
-  // levels of a binary heap, and with them the cache misses.
+  // The heap's keys are rank * heapScale + position: one comparison orders by rank, then from the
+  // left. Keys whose pair has changed meanwhile are skipped when they come up. Four children a node
+  // halve the levels of a binary heap, and with them the cache misses.
 
   private enqueue(at: number): void {
     const rank = this.ranks[at]!

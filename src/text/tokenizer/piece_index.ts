@@ -27,8 +27,8 @@ export function mixHash(hash: number): number {
 }
 
 /**
- * Finds entries of a table by their bytes. Two numbers a slot and no JavaScript string: 128 thousand
- * pieces are indexed in about 10 ms (bench/tokenizer.ts).
+ * Finds entries of a table by their bytes. Two numbers a slot and no JavaScript string: 128
+ * thousand pieces are indexed in about 10 ms (bench/tokenizer.ts).
  */
 export class PieceIndex {
   /** The longest entry, in bytes. */

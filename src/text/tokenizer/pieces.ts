@@ -7,9 +7,10 @@ import { Attribute, type Vocabulary } from './vocabulary.ts'
 const SPECIAL = Attribute.control | Attribute.unknown
 
 /**
- * Writes the bytes of token `id` to `to` from `at` on and returns their end; they are never more than
- * the bytes of its text in the file. Often they are part of a character, since characters may be cut
- * between tokens. Control tokens and the unknown token are empty unless `special` asks for their text.
+ * Writes the bytes of token `id` to `to` from `at` on and returns their end; they are never more
+ * than the bytes of its text in the file. Often they are part of a character, since characters may
+ * be cut between tokens. Control tokens and the unknown token are empty unless `special` asks for
+ * their text.
  */
 export function writePiece(
   vocabulary: Vocabulary,

@@ -72,7 +72,7 @@ function words(digits: string, marks = '[\\r\\n]*', lineEnds = '[\\r\\n]+'): Pas
   }
 }
 
-/** The family of GPT-4o: a word is letters that are not small, then letters that are not capital. */
+/** The family of GPT-4o: a word is letters that are not small, then such as are not capital. */
 function casedWords(letters: string, digits: string, contracted: string): Pass {
   const upper = `[${letters}--[a-z]]`
   const lower = `[${letters}--[A-Z]]`
@@ -168,7 +168,8 @@ const PRE_TOKENIZERS: Record<string, PreTokenizer> = {
   'jais-2': {
     passes: [
       llama3,
-      // Runs of spaces are cut by powers of two; all else ends with something visible or a line break.
+      // Runs of spaces are cut by powers of two; all else ends with something visible or a line
+      // break.
       {
         cover:
           `^[^]*[${S}\\r\\n]$|` +

@@ -3,8 +3,8 @@
 const ESCAPES: Record<number, number> = { 116: 0x09, 110: 0x0a, 114: 0x0d } // t n r
 
 /**
- * Writes the bytes of a piece and returns their end: `\\xNN`, `\\t`, `\\n`, `\\r`, and any other escaped
- * character for itself.
+ * Writes the bytes of a piece and returns their end: `\\xNN`, `\\t`, `\\n`, `\\r`, and any other
+ * escaped character for itself.
  */
 export function writeUnescaped(
   piece: Uint8Array,

@@ -7,8 +7,8 @@ const RADIX_BITS = 11
 const BUCKETS = 1 << RADIX_BITS
 
 /**
- * By index: how many distinct scores are better. The best scores have rank 0, and a score that is no
- * number is the worst. Radix sort of the numbers' bits, least significant digit first.
+ * By index: how many distinct scores are better. The best scores have rank 0, and a score that is
+ * no number is the worst. Radix sort of the numbers' bits, least significant digit first.
  */
 export function* scoreRanks(scores: Float32Array): Steps<Int32Array> {
   const { length } = scores

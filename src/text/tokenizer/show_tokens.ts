@@ -5,7 +5,7 @@ export interface ShownToken {
   id: number
   /** The bytes the token stands for; the text of control tokens. */
   bytes: Uint8Array
-  /** The same, printable: bytes that are no whole character as `<0xE2>`, control characters as `\n`. */
+  /** The same, printable: cut characters as `<0xE2>`, control characters as `\n`. */
   text: string
   /** Whether it is a control token or the unknown token. */
   special: boolean
@@ -20,7 +20,8 @@ const HIDDEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\\]/gv
  * Describes tokens one by one.
  *
  * @throws RangeError for an id that is not in the vocabulary.
- * @example showTokens(tokenizer, tokenizer.encode('Hi\n')).map((token) => token.text) // ['Hi', '\\n']
+ * @example
+ * showTokens(tokenizer, tokenizer.encode('Hi\n')).map(({ text }) => text) // ['Hi', '\\n']
  */
 export function showTokens(tokenizer: Tokenizer, ids: ArrayLike<number>): ShownToken[] {
   return Array.from(ids, (id) => {

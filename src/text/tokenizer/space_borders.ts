@@ -2,9 +2,9 @@
 import { CHARACTER_BYTES, isSpaceMark } from './utf8.ts'
 
 /**
- * A border lies in front of a space mark if no join can cross it: if there is no piece that holds what
- * stands in front followed by a space mark. Models without word borders of their own, whose merges would
- * run over the whole text at once, merge word by word in this way.
+ * A border lies in front of a space mark if no join can cross it: if there is no piece that holds
+ * what stands in front followed by a space mark. Models without word borders of their own, whose
+ * merges would run over the whole text at once, merge word by word in this way.
  */
 export class SpaceBorders {
   /** By byte: whether a piece has it right in front of a space mark. */

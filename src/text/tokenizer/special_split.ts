@@ -56,9 +56,9 @@ export class SpecialSplitter {
   }
 
   /**
-   * Longer tokens take their places first; where a place is taken in part, the next shorter token at its
-   * start gets its turn. As no token is longer than those placed before it, a place is free when its
-   * first and its last byte are.
+   * Longer tokens take their places first; where a place is taken in part, the next shorter token
+   * at its start gets its turn. As no token is longer than those placed before it, a place is free
+   * when its first and its last byte are.
    */
   private *choose(
     set: SpecialSet,

@@ -1,6 +1,6 @@
-// SentencePiece BPE ("llama" vocabularies): pairs are joined by the score of the joined piece, spaces
-// are written as U+2581, and what no piece covers falls back to byte tokens.
-// Kudo, Richardson (2018), "SentencePiece"; behaviour as in GGUF runners, checked by golden ids.
+// SentencePiece BPE ("llama" vocabularies): pairs are joined by the score of the joined piece,
+// spaces are written as U+2581, and what no piece covers falls back to byte tokens. Kudo,
+// Richardson (2018), "SentencePiece"; behaviour as in GGUF runners, checked by golden ids.
 import type { IdList } from './id_list.ts'
 import { NO_PAIR, PairMerger } from './pair_merger.ts'
 import { scoreRanks } from './score_ranks.ts'

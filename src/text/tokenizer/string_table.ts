@@ -2,8 +2,9 @@
 import type { Steps } from './steps.ts'
 
 /**
- * String `i` is `bytes.subarray(starts[i], ends[i])`. A GGUF string array can be described in place,
- * without a JavaScript string per entry. Bytes are kept as they are; they need not be valid UTF-8.
+ * String `i` is `bytes.subarray(starts[i], ends[i])`. A GGUF string array can be described in
+ * place, without a JavaScript string per entry. Bytes are kept as they are; they need not be valid
+ * UTF-8.
  */
 export interface StringTable {
   readonly count: number

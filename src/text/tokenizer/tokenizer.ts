@@ -19,8 +19,8 @@ export interface EncodeOptions {
   /** Add the tokens that the vocabulary puts around a text, such as one BOS. Default true. */
   addSpecial?: boolean
   /**
-   * Read control tokens written in the text, such as `<|im_end|>`, as those tokens. Default false: what
-   * a user writes never becomes one.
+   * Read control tokens written in the text, such as `<|im_end|>`, as those tokens. Default false:
+   * what a user writes never becomes one.
    */
   parseSpecial?: boolean
   /** Keep a BOS that the text itself starts with beside the one that is added. Default false. */
@@ -69,8 +69,8 @@ export class Tokenizer {
   }
 
   /**
-   * The ids of a text. Lone surrogates count as U+FFFD. With `addSpecial` the result starts with exactly
-   * one BOS where the vocabulary adds one, also when parsing finds one in the text itself.
+   * The ids of a text. Lone surrogates count as U+FFFD. With `addSpecial` the result starts with
+   * exactly one BOS where the vocabulary adds one, also when parsing finds one in the text itself.
    *
    * @example tokenizer.encode('Hello world') // Int32Array [1, 15043, 3186]
    */
@@ -84,16 +84,17 @@ export class Tokenizer {
   }
 
   /**
-   * The same as `encode`, in slices of a millisecond with other work between them: for texts so long
-   * that the event loop would notice.
+   * The same as `encode`, in slices of a millisecond with other work between them: for texts so
+   * long that the event loop would notice.
    */
   async encodeAsync(text: string, options: EncodeAsyncOptions = {}): Promise<Int32Array> {
     return runSliced(this.encoding(encoder.encode(text), options), options.signal)
   }
 
   /**
-   * The text of a sequence of ids. Without options, `decode(encode(text))` is `text` for vocabularies
-   * that keep everything (byte-pair, SentencePiece BPE, RWKV). Cut characters show as U+FFFD: use a
+   * The text of a sequence of ids. Without options, `decode(encode(text))` is `text` for
+   * vocabularies that keep everything (byte-pair, SentencePiece BPE, RWKV). Cut characters show as
+   * U+FFFD: use a
    * `TextStream` to decode token by token.
    *
    * @throws RangeError for an id that is not in the vocabulary, naming its position.
@@ -109,8 +110,8 @@ export class Tokenizer {
   }
 
   /**
-   * The bytes one token stands for, often part of a character. Control tokens are empty unless `special`
-   * asks for their text.
+   * The bytes one token stands for, often part of a character. Control tokens are empty unless
+   * `special` asks for their text.
    *
    * @throws RangeError for an id that is not in the vocabulary.
    */
@@ -147,8 +148,8 @@ export class Tokenizer {
   }
 
   /**
-   * The id of the token that the file writes as `piece`, or undefined. Special tokens are written as
-   * they look; others in the file's own spelling, such as `▁the` or `Ġthe`.
+   * The id of the token that the file writes as `piece`, or undefined. Special tokens are written
+   * as they look; others in the file's own spelling, such as `▁the` or `Ġthe`.
    *
    * @example tokenizer.idOf('<|im_end|>')
    */
@@ -196,8 +197,10 @@ export class Tokenizer {
 /**
  * Builds the tokenizer of a vocabulary.
  *
- * @throws UnsupportedModelError for a kind of vocabulary that is not known, or one with parts missing.
- * @example const tokenizer = createTokenizer(vocabularyFromMetadata((key) => gguf.metadata.get(key)))
+ * @throws UnsupportedModelError for an unknown kind of vocabulary, or one with parts missing.
+ * @example
+ * const { metadata } = openGguf('model.gguf')
+ * const tokenizer = createTokenizer(vocabularyFromMetadata((key) => metadata.get(key)))
  */
 export function createTokenizer(source: VocabularySource): Tokenizer {
   return runNow(building(source))

@@ -3,7 +3,7 @@ import { UnsupportedModelError } from '../../errors/index.ts'
 import type { Strings, StringTable } from './string_table.ts'
 import type { SpecialIds, VocabularySource } from './vocabulary_source.ts'
 
-/** The value of a metadata key, or undefined. Strings and numbers are JavaScript's; u64 may be bigint. */
+/** The value of a metadata key, or undefined; 64-bit integers may be bigints. */
 export type MetadataLookup = (key: string) => unknown
 
 const PREFIX = 'tokenizer.ggml.'
@@ -32,9 +32,9 @@ const ID_KEYS: readonly (readonly [string, keyof SpecialIds])[] = [
 ]
 
 /**
- * The vocabulary a GGUF file describes. String arrays may be JavaScript arrays, string tables, objects
- * with `table()` that give one, or with `length` and `bytes(i)`; number arrays may be typed arrays or
- * anything with `toTypedArray()`.
+ * The vocabulary a GGUF file describes. String arrays may be JavaScript arrays, string tables,
+ * objects with `table()` that give one, or with `length` and `bytes(i)`; number arrays may be typed
+ * arrays or anything with `toTypedArray()`.
  *
  * @throws UnsupportedModelError when a key is missing or has a value of the wrong kind.
  * @example const source = vocabularyFromMetadata((key) => metadata.get(key))

@@ -33,8 +33,8 @@ export const TokenType = {
 } as const
 
 /**
- * The input of `createTokenizer`. Only `model` and `tokens` must be there (and `merges` for byte-pair
- * vocabularies); what is left out gets the default of its kind of vocabulary.
+ * The input of `createTokenizer`. Only `model` and `tokens` must be there (and `merges` for
+ * byte-pair vocabularies); what is left out gets the default of its kind of vocabulary.
  */
 export interface VocabularySource {
   /** `llama`, `gpt2`, `gemma4`, `bert`, `t5`, `rwkv`, `plamo2`, `whitespace`, `none`. */

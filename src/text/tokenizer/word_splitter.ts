@@ -4,8 +4,8 @@ import type { Pass, PreTokenizer } from './pre_tokenizers.ts'
 import type { Steps } from './steps.ts'
 
 /**
- * Takes one word: `piece.slice(start, end)`, where the piece starts at `base` in the text. Returns true
- * to ask for a pause.
+ * Takes one word: `piece.slice(start, end)`, where the piece starts at `base` in the text. Returns
+ * true to ask for a pause.
  */
 export type WordSink = (piece: string, start: number, end: number, base: number) => boolean
 
@@ -13,8 +13,9 @@ export type WordSink = (piece: string, start: number, end: number, base: number)
 const SLICE = 1 << 11
 
 /**
- * JavaScript's own regular expressions find the words: about 40 ns each (bench/tokenizer.ts), and in time
- * linear in the text for the expressions used, which repeat single characters and nothing else.
+ * JavaScript's own regular expressions find the words: about 40 ns each (bench/tokenizer.ts), and
+ * in time linear in the text for the expressions used, which repeat single characters and nothing
+ * else.
  */
 export class WordSplitter {
   private readonly passes: readonly Cutter[]
@@ -43,8 +44,8 @@ export class WordSplitter {
 }
 
 /**
- * Cuts `piece` from `from` on until it is used up or a pause is due. Returns how far it came, or the
- * complement of that when the sink asked for the pause.
+ * Cuts `piece` from `from` on until it is used up or a pause is due. Returns how far it came, or
+ * the complement of that when the sink asked for the pause.
  */
 type Cutter = (piece: string, from: number, base: number, sink: WordSink) => number
 

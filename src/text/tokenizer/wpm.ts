@@ -1,6 +1,6 @@
-// WordPiece ("bert" vocabularies): words are cut at spaces and marks, and each takes the longest pieces
-// from the left; a word with a part that no piece covers is unknown as a whole.
-// Devlin et al. (2018), "BERT"; normalization as in its BasicTokenizer.
+// WordPiece ("bert" vocabularies): words are cut at spaces and marks, and each takes the longest
+// pieces from the left; a word with a part that no piece covers is unknown as a whole. Devlin et
+// al. (2018), "BERT"; normalization as in its BasicTokenizer.
 import { ByteTrie } from './byte_trie.ts'
 import type { IdList } from './id_list.ts'
 import { decodeLenient } from './lenient_utf8.ts'
@@ -14,7 +14,7 @@ import { CACHED_WORD_MAX, WordCache } from './word_cache.ts'
 /** Tokens or characters between two yields. */
 const SLICE = 1 << 11
 
-/** What a character does: ends a word, vanishes, is a word of its own, or goes on with its bytes. */
+/** What a character does: ends a word, vanishes, is a word alone, or goes on with its bytes. */
 interface Role {
   kind: 'space' | 'nothing' | 'alone' | 'letter'
   bytes: Uint8Array
@@ -25,8 +25,11 @@ const CONTROL = /^[\0\uFFFD\p{Cc}\p{Cf}\p{Co}\p{Cs}]$/v
 const ACCENT = /^\p{M}$/v
 const MARK = /^[\p{P}$+<=>^`\|]$/v
 /** Ideographs, by the ranges of the original; the gap at U+2B820 is its own. */
-const IDEOGRAPH =
-  /^[\u4E00-\u9FFF\u3400-\u4DBF\u{20000}-\u{2A6DF}\u{2A700}-\u{2B73F}\u{2B740}-\u{2B81F}\u{2B920}-\u{2CEAF}\uF900-\uFAFF\u{2F800}-\u{2FA1F}]$/v
+const IDEOGRAPH = new RegExp(
+  '^[\\u4E00-\\u9FFF\\u3400-\\u4DBF\\u{20000}-\\u{2A6DF}\\u{2A700}-\\u{2B81F}' +
+    '\\u{2B920}-\\u{2CEAF}\\uF900-\\uFAFF\\u{2F800}-\\u{2FA1F}]$',
+  'v',
+)
 
 const encoder = new TextEncoder()
 

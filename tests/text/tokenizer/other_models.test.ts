@@ -121,8 +121,9 @@ describe('unigram', () => {
   })
 
   /**
-   * One rule, by hand: node 0 has base 0x100; the child by 0x41 lies at 0x100 ^ 0x41 = 0x141, is a leaf,
-   * and its base 0x200 leads to 0x141 ^ 0x200 = 0x341, which holds the offset of the replacement.
+   * One rule, by hand: node 0 has base 0x100; the child by 0x41 lies at 0x100 ^ 0x41 = 0x141, is a
+   * leaf, and its base 0x200 leads to 0x141 ^ 0x200 = 0x341, which holds the offset of the
+   * replacement.
    */
   const charsmap = (offset: number): Uint8Array => {
     const index = new Uint32Array(0x342)
