@@ -34,14 +34,15 @@ export class SpecialSplitter {
 
   /**
    * Cuts `text` into fragments in order; empty pieces of plain text are left out. Tokens that users
-   * defined are always found, control tokens only with `parseSpecial`.
+   * defined are always found, control tokens only with `parseSpecial`, and only where no byte of
+   * theirs is marked with 1 in `untrusted`.
    */
-  *split(text: Uint8Array, parseSpecial: boolean): Steps<Fragment[]> {
+  *split(text: Uint8Array, parseSpecial: boolean, untrusted?: Uint8Array): Steps<Fragment[]> {
     const set = parseSpecial ? this.parsed : this.always
-    const pending = yield* set.longestMatches(text)
+    const pending = yield* set.longestMatches(text, untrusted)
     if (pending.size === 0) return text.length > 0 ? [{ id: -1, start: 0, end: text.length }] : []
     const taken = new Uint8Array(text.length)
-    const chosen = yield* this.choose(set, pending, text, taken)
+    const chosen = yield* this.choose(set, pending, { text, taken, untrusted })
     const fragments: Fragment[] = []
     let at = 0
     for (const token of [...chosen, { id: -1, start: text.length, end: text.length }]) {
@@ -63,9 +64,9 @@ export class SpecialSplitter {
   private *choose(
     set: SpecialSet,
     pending: Map<number, number[]>,
-    text: Uint8Array,
-    taken: Uint8Array,
+    input: { text: Uint8Array; taken: Uint8Array; untrusted: Uint8Array | undefined },
   ): Steps<Fragment[]> {
+    const { text, taken, untrusted } = input
     const chosen: Fragment[] = []
     while (pending.size > 0) {
       let id = -1
@@ -79,7 +80,7 @@ export class SpecialSplitter {
         if (taken[start] === 1) continue
         const end = start + set.length(id)
         if (taken[end - 1] === 1) {
-          const shorter = set.shorter(id)
+          const shorter = set.shorter(id, start, untrusted)
           if (shorter >= 0) addTo(pending, shorter, start)
           continue
         }
@@ -135,13 +136,20 @@ class SpecialSet {
     return difference > 0 || (difference === 0 && a < b)
   }
 
-  /** The longest token that is a proper prefix of token `id`, or -1. */
-  shorter(id: number): number {
-    return this.shorterIds.get(id) ?? -1
+  /** The longest token that is a proper prefix of token `id` and may stand at `start`, or -1. */
+  shorter(id: number, start: number, untrusted: Uint8Array | undefined): number {
+    let shorter = this.shorterIds.get(id) ?? -1
+    while (shorter >= 0 && !this.mayStand(shorter, start, untrusted)) {
+      shorter = this.shorterIds.get(shorter) ?? -1
+    }
+    return shorter
   }
 
-  /** Where in `text` each token is the longest that starts there. */
-  *longestMatches(text: Uint8Array): Steps<Map<number, number[]>> {
+  /** Where in `text` each token is the longest that may start there. */
+  *longestMatches(
+    text: Uint8Array,
+    untrusted: Uint8Array | undefined,
+  ): Steps<Map<number, number[]>> {
     const { trie, isFirst } = this
     const matches = new Map<number, number[]>()
     for (let start = 0; start < text.length; start++) {
@@ -152,11 +160,20 @@ class SpecialSet {
       for (let i = start; i < text.length; i++) {
         node = trie.child(node, text[i]!)
         if (node < 0) break
-        if (trie.value(node) >= 0) id = trie.value(node)
+        const found = trie.value(node)
+        if (found >= 0 && this.mayStand(found, start, untrusted)) id = found
       }
       if (id >= 0) addTo(matches, id, start)
     }
     return matches
+  }
+
+  /** Control tokens stand in trusted text alone. */
+  private mayStand(id: number, start: number, untrusted: Uint8Array | undefined): boolean {
+    if (!untrusted || !this.vocabulary.has(id, Attribute.control | Attribute.unknown)) return true
+    const end = start + this.length(id)
+    for (let i = start; i < end; i++) if (untrusted[i] === 1) return false
+    return true
   }
 }
 

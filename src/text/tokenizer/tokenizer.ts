@@ -23,6 +23,11 @@ export interface EncodeOptions {
    * what a user writes never becomes one.
    */
   parseSpecial?: boolean
+  /**
+   * Where control tokens are not parsed all the same, such as in what a user wrote into a prompt:
+   * `[start, end, …]` in UTF-16 units, ascending. Their borders change nothing else.
+   */
+  untrusted?: readonly number[]
   /** Keep a BOS that the text itself starts with beside the one that is added. Default false. */
   repeatBos?: boolean
 }
@@ -75,12 +80,13 @@ export class Tokenizer {
    * @example tokenizer.encode('Hello world') // Int32Array [1, 15043, 3186]
    */
   encode(text: string, options: EncodeOptions = {}): Int32Array {
-    return this.encodeBytes(encoder.encode(text), options)
+    return runNow(this.encodingText(text, options))
   }
 
-  /** The same for UTF-8 bytes, which need not be valid. */
+  /** The same for UTF-8 bytes, which need not be valid; `untrusted` counts bytes here. */
   encodeBytes(text: Uint8Array, options: EncodeOptions = {}): Int32Array {
-    return runNow(this.encoding(text, options))
+    if (!(text instanceof Uint8Array)) throw new TypeError(`bytes are not a ${typeof text}`)
+    return runNow(this.encoding(text, options, options.untrusted))
   }
 
   /**
@@ -88,7 +94,7 @@ export class Tokenizer {
    * long that the event loop would notice.
    */
   async encodeAsync(text: string, options: EncodeAsyncOptions = {}): Promise<Int32Array> {
-    return runSliced(this.encoding(encoder.encode(text), options), options.signal)
+    return runSliced(this.encodingText(text, options), options.signal)
   }
 
   /**
@@ -164,7 +170,17 @@ export class Tokenizer {
     return this.vocabulary.text(id)
   }
 
-  private *encoding(text: Uint8Array, options: EncodeOptions): Steps<Int32Array> {
+  private encodingText(text: string, options: EncodeOptions): Steps<Int32Array> {
+    if (typeof text !== 'string') throw new TypeError(`a text is not a ${typeof text}`)
+    const untrusted = options.untrusted && byteOffsets(text, options.untrusted)
+    return this.encoding(encoder.encode(text), options, untrusted)
+  }
+
+  private *encoding(
+    text: Uint8Array,
+    options: EncodeOptions,
+    untrusted: readonly number[] = [],
+  ): Steps<Int32Array> {
     const { vocabulary } = this
     const { ids, kind } = vocabulary
     const out = new IdList()
@@ -176,7 +192,13 @@ export class Tokenizer {
     if (addsBos) out.push(ids.bos)
     let afterSpecial = true
     let pause = SLICE
-    const fragments = yield* this.specials.split(text, options.parseSpecial ?? false)
+    let marks: Uint8Array | undefined
+    if (untrusted.length > 0) {
+      marks = new Uint8Array(text.length)
+      for (let i = 0; i + 1 < untrusted.length; i += 2)
+        marks.fill(1, untrusted[i]!, untrusted[i + 1]!)
+    }
+    const fragments = yield* this.specials.split(text, options.parseSpecial ?? false, marks)
     for (const { id, start, end } of fragments) {
       if (id < 0) {
         yield* this.model.segment(text.subarray(start, end), out, afterSpecial)
@@ -215,6 +237,19 @@ export async function createTokenizerAsync(
   options: { signal?: AbortSignal } = {},
 ): Promise<Tokenizer> {
   return runSliced(building(source), options.signal)
+}
+
+/** UTF-16 offsets as offsets in the UTF-8 of the text; inside a character, its start. */
+function byteOffsets(text: string, offsets: readonly number[]): number[] {
+  let at = 0
+  let bytes = 0
+  return offsets.map((offset) => {
+    const isInside = offset > at && text.codePointAt(offset - 1)! > 0xffff
+    const end = isInside ? offset - 1 : offset
+    bytes += encoder.encode(text.slice(at, end)).length
+    at = Math.max(at, end)
+    return bytes
+  })
 }
 
 function* building(source: VocabularySource): Steps<Tokenizer> {

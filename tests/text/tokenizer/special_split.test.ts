@@ -72,6 +72,26 @@ describe('SpecialSplitter', () => {
     expect(split(list, '<r>  <l>', true, strip)).toEqual(['#1', '#0'])
   })
 
+  test('no control token stands in untrusted text, and a shorter one may stand before it', () => {
+    const list: Piece[] = [
+      ['<a><b>', 0, 'control'],
+      ['<a>', 0, 'control'],
+      ['<b>', 0, 'control'],
+      ['<u>', 0, 'userDefined'],
+    ]
+    const { vocabulary } = spm(list)
+    const parts = (text: string, ...untrusted: number[]) => {
+      const bytes = new TextEncoder().encode(text)
+      const marks = new Uint8Array(bytes.length).fill(1, untrusted[0], untrusted[1])
+      const fragments = runNow(new SpecialSplitter(vocabulary).split(bytes, true, marks))
+      return fragments.map(({ id, start, end }) => (id < 0 ? text.slice(start, end) : `#${id}`))
+    }
+    expect(parts('<a><b>', 0, 0)).toEqual(['#0'])
+    expect(parts('<a><b>', 3, 6)).toEqual(['#1', '<b>'])
+    expect(parts('<a><b>', 2, 3)).toEqual(['<a>', '#2'])
+    expect(parts('<a><u>', 0, 6)).toEqual(['<a>', '#3'])
+  })
+
   test('a megabyte of tokens that overlap everywhere takes a moment', () => {
     const list = Array.from({ length: 31 }, (_, i): Piece => ['\n'.repeat(i + 1), 0, 'userDefined'])
     const start = performance.now()

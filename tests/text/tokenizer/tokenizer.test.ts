@@ -36,6 +36,20 @@ describe('special tokens', () => {
     expect([...tokenizer.encode('<s></s>', { addSpecial: false })]).not.toContain(1)
   })
 
+  test('a user who spells them in a prompt gets text, wherever borders lie', () => {
+    const prompt = '🦙<s>a</s>'
+    const parse = (...untrusted: number[]) => [
+      ...tokenizer.encode(prompt, { parseSpecial: true, addSpecial: false, untrusted }),
+    ]
+    expect(parse()).toContain(1)
+    // In UTF-16 units 🦙 takes two; a border inside it counts as its start.
+    expect(parse(2, 6)).not.toContain(1)
+    expect(parse(2, 6)).toContain(2)
+    expect(parse(1, 5)).not.toContain(1)
+    expect(parse(0, 2)).toContain(1)
+    expect(parse(0, 2, 6, 10)).not.toContain(2)
+  })
+
   test('they are found by name and end generations', () => {
     expect(tokenizer.idOf('</s>')).toBe(2)
     expect(tokenizer.idOf('<nothing>')).toBeUndefined()
@@ -64,6 +78,11 @@ describe('decoding', () => {
 })
 
 describe('odd strings', () => {
+  test('what is no text is a TypeError', () => {
+    expect(() => tokenizer.encode(undefined as unknown as string)).toThrow(TypeError)
+    expect(() => tokenizer.encodeBytes('a' as unknown as Uint8Array)).toThrow(TypeError)
+  })
+
   test('a lone surrogate counts as U+FFFD', () => {
     expect([...tokenizer.encode('\ud800')]).toEqual([...tokenizer.encode('\ufffd')])
     expect(tokenizer.decode(tokenizer.encode('a\udc00a'))).toBe('a\ufffda')
