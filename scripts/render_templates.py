@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""Fills in the expected outputs of a templates.json with Python's Jinja2.
+"""Fills in the expected outputs of template files with Python's Jinja2.
 
     python3 scripts/render_templates.py FILE [FILE...]
 
 Needs Jinja2 3.1 (Debian: python3-jinja2). The environment is set up the way chat templates are
 rendered by transformers, from its documentation: an immutable sandbox, trim_blocks and
 lstrip_blocks, loop controls, a tojson without HTML escapes, raise_exception, strftime_now and a
-transparent generation tag. The layout of the file is described in tests/golden/templates/README.md.
+transparent generation tag. The layout of the files is described in tests/golden/templates/README.md.
 """
+import copy
 import datetime
 import json
 import sys
@@ -57,8 +58,17 @@ def environment(clock):
     return env
 
 
-def render(env, template, conversation):
-    context = {
+def render(env, source, context):
+    try:
+        return env.from_string(source).render(**context)
+    except Raised as problem:
+        return {"raised": str(problem)}
+    except Exception as problem:  # the kind is recorded, the wording is Python's own
+        return {"error": type(problem).__name__}
+
+
+def context_of(template, conversation):
+    return {
         "messages": conversation["messages"],
         "tools": conversation.get("tools"),
         "documents": conversation.get("documents"),
@@ -66,12 +76,24 @@ def render(env, template, conversation):
         **{f"{name}_token": text for name, text in template.get("tokens", {}).items()},
         **conversation.get("variables", {}),
     }
-    try:
-        return env.from_string(template["template"]).render(**context)
-    except Raised as problem:
-        return {"raised": str(problem)}
-    except Exception as problem:  # the kind is recorded, the wording is Python's own
-        return {"error": type(problem).__name__}
+
+
+def fill_templates(env, data):
+    for template in data["templates"]:
+        template["expected"] = {
+            conversation["name"]: render(
+                env, template["template"], context_of(template, conversation)
+            )
+            for conversation in data["conversations"]
+            if conversation["name"] in template.get("only", [conversation["name"]])
+        }
+
+
+def fill_expressions(env, data):
+    context = {"messages": [], "tools": None, "documents": None, "add_generation_prompt": False}
+    for pair in data["expressions"]:
+        # A template may change what it is given (list += text), so each gets a copy.
+        pair[1] = render(env, pair[0], context | copy.deepcopy(data["context"]))
 
 
 def main(paths):
@@ -79,12 +101,10 @@ def main(paths):
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
         env = environment(datetime.datetime.fromisoformat(data["clock"]))
-        for template in data["templates"]:
-            template["expected"] = {
-                conversation["name"]: render(env, template, conversation)
-                for conversation in data["conversations"]
-                if conversation["name"] in template.get("only", [conversation["name"]])
-            }
+        if "templates" in data:
+            fill_templates(env, data)
+        else:
+            fill_expressions(env, data)
         with open(path, "w", encoding="utf-8") as file:
             json.dump(data, file, ensure_ascii=False, indent=1)
             file.write("\n")

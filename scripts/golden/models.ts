@@ -3,6 +3,8 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Context } from '../../src/engine/context.ts'
 import { type LoadedModel, loadModel } from '../../src/engine/load.ts'
+import { load } from '../../src/engine/model.ts'
+import { measurePerplexity } from '../../src/engine/perplexity.ts'
 import { argmax, unload } from './model_files.ts'
 import { type Report, type Run, selects } from './report.ts'
 
@@ -23,7 +25,12 @@ interface Entry {
 /** f32 sums in another order differ by about 1e-5 here; a wrong op by far more. */
 const logitTolerance = 1e-3
 
-export const run: Run = async (folder, report, { only }) => {
+export const run: Run = async (folder, report, options) => {
+  await checkPrompts(folder, report, options)
+  await checkPerplexities(folder, report, options)
+}
+
+const checkPrompts: Run = async (folder, report, { only }) => {
   const { models } = JSON.parse(readFileSync(join(folder, 'golden.json'), 'utf8')) as {
     models: Entry[]
   }
@@ -38,6 +45,34 @@ export const run: Run = async (folder, report, { only }) => {
       report.fail(name, String(error))
     } finally {
       unload(model)
+    }
+  }
+}
+
+/** Of the recorded perplexities of the reference, whose activations are rounded otherwise. */
+const perplexityTolerance = 0.002
+
+const checkPerplexities: Run = async (folder, report, { only }) => {
+  const record = join(folder, 'ppl.json')
+  const text = join(folder, 'heldout.txt')
+  if (!existsSync(record) || !existsSync(text)) return
+  const { llama_cpp: recorded } = JSON.parse(readFileSync(record, 'utf8')) as {
+    llama_cpp: Record<string, { ppl: number; chunks: number }>
+  }
+  for (const [file, wanted] of Object.entries(recorded)) {
+    const path = join(folder, file)
+    const name = file.replace('.gguf', '')
+    if (!selects(only, name) || !existsSync(path)) continue
+    try {
+      await using model = await load(path)
+      const found = await measurePerplexity(model, readFileSync(text, 'utf8'))
+      const error = Math.abs(found.perplexity / wanted.ppl - 1)
+      const label = `${name}/perplexity`
+      if (found.runs !== wanted.chunks) report.fail(label, `${found.runs} runs of ${wanted.chunks}`)
+      else if (error <= perplexityTolerance) report.pass(label)
+      else report.fail(label, `${found.perplexity}, ${wanted.ppl} was recorded`)
+    } catch (error) {
+      report.fail(name, String(error))
     }
   }
 }

@@ -11,7 +11,7 @@ export interface Limits {
   depth: number
 }
 
-export const defaultLimits: Readonly<Limits> = { steps: 20_000_000, made: 1 << 28, depth: 400 }
+export const defaultLimits: Readonly<Limits> = { steps: 5_000_000, made: 1 << 28, depth: 400 }
 
 /** Counts what a render spends. */
 export class Budget {

@@ -153,13 +153,16 @@ class Lexer {
     const brackets: string[] = []
     for (;;) {
       this.#at = skipSpaces(this.#source, this.#at)
-      if (this.#at >= this.#source.length) {
+      const at = this.#at
+      if (at >= this.#source.length) {
         throw new SyntaxFault(open, `a tag is not closed; expected ${closing}`)
       }
-      if (brackets.length === 0 && this.#closing(closing)) break
+      if (brackets.length === 0 && this.#closing(closing)) {
+        this.#push(end, '', at)
+        return
+      }
       this.#token(brackets)
     }
-    this.#push(end, '', this.#at)
   }
 
   /** Consumes the end of a tag, its sign included. */

@@ -49,8 +49,16 @@ export function titleWords(value: string): string {
   })
 }
 
+/** Letters that stand for two have a title form of their own. */
+const digraphs: Readonly<Record<string, string>> = {
+  ...{ Ǆ: 'ǅ', ǆ: 'ǅ', Ǉ: 'ǈ', ǉ: 'ǈ' },
+  ...{ Ǌ: 'ǋ', ǌ: 'ǋ', Ǳ: 'ǲ', ǳ: 'ǲ' },
+}
+
 /** ß becomes Ss, not SS. */
 function titleCharacter(one: string): string {
+  const digraph = digraphs[one]
+  if (digraph !== undefined) return digraph
   const mapped = upper(one)
   const first = mapped === '' ? '' : String.fromCodePoint(mapped.codePointAt(0)!)
   return first + mapped.slice(first.length).toLowerCase()
