@@ -68,7 +68,7 @@ export class SpecialSplitter {
   ): Steps<Fragment[]> {
     const { text, taken, untrusted } = input
     const chosen: Fragment[] = []
-    while (pending.size > 0) {
+    for (; pending.size > 0; yield) {
       let id = -1
       for (const candidate of pending.keys()) {
         if (id < 0 || set.goesBefore(candidate, id)) id = candidate

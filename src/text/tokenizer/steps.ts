@@ -3,6 +3,10 @@
 /** Work that yields about every millisecond or more often, and returns its result. */
 export type Steps<T> = Generator<void, T>
 
+/** Browsers have no setImmediate; their timers will do. */
+const later: (callback: () => void) => unknown =
+  typeof setImmediate === 'function' ? setImmediate : setTimeout
+
 /** Longest stretch without a pause, in milliseconds: timers are late by little more than this. */
 const SLICE_MS = 1
 
@@ -21,7 +25,7 @@ export async function runSliced<T>(steps: Steps<T>, signal?: AbortSignal): Promi
     const step = steps.next()
     if (step.done) return step.value
     if (performance.now() - sliceStart < SLICE_MS) continue
-    await new Promise<void>((resolve) => setImmediate(resolve))
+    await new Promise<void>((resolve) => later(resolve))
     signal?.throwIfAborted()
     sliceStart = performance.now()
   }

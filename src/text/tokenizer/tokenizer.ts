@@ -99,9 +99,8 @@ export class Tokenizer {
 
   /**
    * The text of a sequence of ids. Without options, `decode(encode(text))` is `text` for
-   * vocabularies that keep everything (byte-pair, SentencePiece BPE, RWKV). Cut characters show as
-   * U+FFFD: use a
-   * `TextStream` to decode token by token.
+   * vocabularies that keep everything: byte-pair, RWKV, and SentencePiece BPE but for U+2581, which
+   * is a space there. Cut characters show as U+FFFD: use a `TextStream` to decode token by token.
    *
    * @throws RangeError for an id that is not in the vocabulary, naming its position.
    */
@@ -122,7 +121,7 @@ export class Tokenizer {
    * @throws RangeError for an id that is not in the vocabulary.
    */
   pieceBytes(id: number, options: { special?: boolean } = {}): Uint8Array {
-    this.check([id])
+    this.checkId(id)
     const bytes = new Uint8Array(pieceBytesMax(this.vocabulary, id))
     return bytes.subarray(0, writePiece(this.vocabulary, id, options.special ?? false, bytes, 0))
   }
@@ -133,13 +132,7 @@ export class Tokenizer {
    * @example tokenizer.check([-1]) // RangeError: token 0 is -1, ids are integers from 0 to 31999
    */
   check(ids: ArrayLike<number>): void {
-    const size = this.vocabularySize
-    for (let i = 0; i < ids.length; i++) {
-      const id: unknown = ids[i]
-      if (typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < size) continue
-      const shown = typeof id === 'string' ? JSON.stringify(id) : String(id)
-      throw new RangeError(`token ${i} is ${shown}, ids are integers from 0 to ${size - 1}`)
-    }
+    for (let i = 0; i < ids.length; i++) this.checkId(ids[i], i)
   }
 
   /** Whether this token ends a generation: end of text, of turn, or of message. */
@@ -149,7 +142,7 @@ export class Tokenizer {
 
   /** Whether this is a control token or the unknown token, which text does not show. */
   isSpecial(id: number): boolean {
-    this.check([id])
+    this.checkId(id)
     return this.vocabulary.has(id, Attribute.control | Attribute.unknown)
   }
 
@@ -166,8 +159,15 @@ export class Tokenizer {
 
   /** The token as the file writes it. */
   pieceText(id: number): string {
-    this.check([id])
+    this.checkId(id)
     return this.vocabulary.text(id)
+  }
+
+  private checkId(id: unknown, position = 0): void {
+    const size = this.vocabularySize
+    if (typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < size) return
+    const shown = typeof id === 'string' ? JSON.stringify(id) : String(id)
+    throw new RangeError(`token ${position} is ${shown}, ids are integers from 0 to ${size - 1}`)
   }
 
   private encodingText(text: string, options: EncodeOptions): Steps<Int32Array> {
@@ -192,12 +192,7 @@ export class Tokenizer {
     if (addsBos) out.push(ids.bos)
     let afterSpecial = true
     let pause = SLICE
-    let marks: Uint8Array | undefined
-    if (untrusted.length > 0) {
-      marks = new Uint8Array(text.length)
-      for (let i = 0; i + 1 < untrusted.length; i += 2)
-        marks.fill(1, untrusted[i]!, untrusted[i + 1]!)
-    }
+    const marks = untrusted.length > 0 ? markRanges(text.length, untrusted) : undefined
     const fragments = yield* this.specials.split(text, options.parseSpecial ?? false, marks)
     for (const { id, start, end } of fragments) {
       if (id < 0) {
@@ -237,6 +232,13 @@ export async function createTokenizerAsync(
   options: { signal?: AbortSignal } = {},
 ): Promise<Tokenizer> {
   return runSliced(building(source), options.signal)
+}
+
+/** A byte of 1 for every position in the ranges `[start, end, …]`. */
+function markRanges(length: number, ranges: readonly number[]): Uint8Array {
+  const marks = new Uint8Array(length)
+  for (let i = 0; i + 1 < ranges.length; i += 2) marks.fill(1, ranges[i]!, ranges[i + 1]!)
+  return marks
 }
 
 /** UTF-16 offsets as offsets in the UTF-8 of the text; inside a character, its start. */

@@ -152,6 +152,7 @@ export class Vocabulary {
     this.addEos = this.flag(source.addEos ?? kind === 'ugm', 'eos')
     const separates = kind === 'wpm' || this.pre.addSeparator === true
     this.addSeparator = this.flag(source.addSeparator ?? separates, 'separator')
+    this.markUnused()
     this.endOfGeneration = this.findEndOfGeneration()
     this.setStripping(source)
   }
@@ -225,6 +226,14 @@ export class Vocabulary {
     if (!wanted || this.ids[role] >= 0) return wanted
     if (this.kind !== 'none') this.warnings.push(`the file asks for a ${role} token but names none`)
     return false
+  }
+
+  /** Files keep places for further control tokens, which are unused by their names alone. */
+  private markUnused(): void {
+    for (let id = 0; id < this.size; id++) {
+      const isUnused = this.has(id, Attribute.control) && this.text(id).includes('unused')
+      if (isUnused) this.attributes[id]! |= Attribute.unused
+    }
   }
 
   private findEndOfGeneration(): Set<number> {
