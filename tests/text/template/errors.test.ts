@@ -1,4 +1,4 @@
-// Mistakes in templates and conversations: where they are, what they say, and that they are bounded.
+// Mistakes in templates and conversations: where they are, what they say, that they are bounded.
 import { describe, expect, test } from 'bun:test'
 import { TemplateError } from '../../../src/errors/index.ts'
 import { ChatTemplate, type Limits } from '../../../src/text/template/index.ts'
