@@ -20,7 +20,7 @@ export const parts: Record<string, string[]> = {
   extra: ['extra', 'extra_samplers'],
   gguf: ['gguf'],
   models: ['models'],
-  cases: ['cases_files', 'cases_templates'],
+  cases: ['cases_files', 'cases_templates', 'cases_tokens'],
 }
 
 interface Failure {

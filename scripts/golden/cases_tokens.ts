@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { StopMatcher, TextStream } from '../../src/text/stream/index.ts'
 import { createTokenizer, type Tokenizer, TokenType } from '../../src/text/tokenizer/index.ts'
-import { type CaseRow, caseRows, idLists, quoted, unescaped } from './case_rows.ts'
+import { type CaseRow, caseRows, idLists, quoted, unescaped } from '../case_rows.ts'
 import { type Report, type RunOptions, selects } from './report.ts'
 import { readTokenizer } from './vocab.ts'
 

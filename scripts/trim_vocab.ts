@@ -1,6 +1,6 @@
 // Writes tests/golden/vocab: the vocabularies of the golden data that a clone carries.
 //
-//   bun scripts/golden/trim_vocab.ts [FROM [TO]]
+//   bun scripts/trim_vocab.ts [FROM [TO]]
 //
 // Reads FROM (../shared/golden/vocab) and writes TO (tests/golden/vocab) in the same layout, so
 // that
