@@ -17,7 +17,7 @@ export const parts: Record<string, string[]> = {
   ops: ['ops'],
   archs: ['archs'],
   vocab: ['vocab'],
-  extra: ['extra', 'extra_samplers'],
+  extra: ['extra', 'extra_grammar', 'extra_samplers'],
   gguf: ['gguf'],
   models: ['models'],
   cases: ['cases_files', 'cases_templates', 'cases_tokens'],

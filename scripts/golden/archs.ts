@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Context, type Row } from '../../src/engine/context.ts'
 import type { LoadedModel } from '../../src/engine/load.ts'
-import { argmax, loadCompressed, nmse, Recorded, unload } from './model_files.ts'
+import { argmax, loadCompressed, nmse, Recorded, unload } from '../recorded.ts'
 import { type Report, type Run, selects } from './report.ts'
 
 interface Prompt {

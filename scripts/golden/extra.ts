@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Context } from '../../src/engine/context.ts'
 import type { KvType } from '../../src/engine/kv_memory.ts'
 import type { LoadedModel } from '../../src/engine/load.ts'
-import { loadCompressed, nmse, Recorded, unload } from './model_files.ts'
+import { loadCompressed, nmse, Recorded, unload } from '../recorded.ts'
 import { type Report, type Run, selects } from './report.ts'
 
 interface Decode {

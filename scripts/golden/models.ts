@@ -5,7 +5,7 @@ import { Context } from '../../src/engine/context.ts'
 import { type LoadedModel, loadModel } from '../../src/engine/load.ts'
 import { load } from '../../src/engine/model.ts'
 import { measurePerplexity } from '../../src/engine/perplexity.ts'
-import { argmax, unload } from './model_files.ts'
+import { argmax, unload } from '../recorded.ts'
 import { type Report, type Run, selects } from './report.ts'
 
 interface Prompt {

@@ -1,7 +1,7 @@
 // Opens the models of golden folders, and compares what leaven computes with what was recorded.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type LoadedModel, loadModel } from '../../src/engine/load.ts'
+import { type LoadedModel, loadModel } from '../src/engine/load.ts'
 
 /** A model of `archs`: a GGUF file compressed with zstd. */
 export const loadCompressed = async (path: string): Promise<LoadedModel> => {
