@@ -7,7 +7,7 @@ import type { RenderedPrompt } from './prompt.ts'
  * does not ask; text of a user that merely looks like the token does not count.
  *
  * ```ts
- * tokenizer.encode(prompt, { addBos: needsBos(prompt, '<s>', vocabulary.addBos) })
+ * if (needsBos(prompt, '<s>', vocabulary.addBos)) ids.unshift(vocabulary.ids.bos)
  * ```
  */
 export function needsBos(

@@ -1,15 +1,15 @@
-// Filters that walk, choose, order or group items.
+// Filters that order, group, join or measure items.
 
 import { bind, integerArgument, textArgument } from './arguments.ts'
 import { arithmetic } from './arithmetic.ts'
 import type { Budget } from './budget.ts'
 import { Fault } from './fault.ts'
+import { attributeGetter, folded, type Getter, optionalGetter } from './getters.ts'
 import { iterate, sizeOf, toArray } from './iterate.ts'
 import type { Filter, Machine } from './machine.ts'
 import { equal, order, truthy } from './operators.ts'
 import { toText } from './show.ts'
 import { Builder, Text, trustedText } from './text.ts'
-import { lower, mapCase } from './text_case.ts'
 import {
   type Arguments,
   Dict,
@@ -27,94 +27,6 @@ import {
   type Value,
   View,
 } from './values.ts'
-
-type Getter = (item: Value) => Value
-
-/** Follows a dotted path such as `function.name` or `0.role`; whole numbers are positions. */
-function attributeGetter(attribute: Value, machine: Machine, fallback?: Value): Getter {
-  const path =
-    attribute instanceof Text
-      ? attribute.value.split('.').map((part) => (/^\d+$/.test(part) ? BigInt(part) : part))
-      : [attribute]
-  const steps = path.map((part) => (typeof part === 'string' ? trustedText(part) : part))
-  return (item) => {
-    let value = item
-    for (const step of steps) {
-      machine.budget.step()
-      value = machine.lookup.item(value, step)
-      if (given(fallback) && value instanceof Undefined) {
-        value = fallback
-      }
-    }
-    return value
-  }
-}
-
-function optionalGetter(attribute: Value | undefined, machine: Machine): Getter {
-  if (!given(attribute)) return (item) => item
-  return attributeGetter(attribute, machine)
-}
-
-/** Strings are compared in lower case unless asked otherwise. */
-function folded(value: Value, caseSensitive: Value | undefined): Value {
-  const keep = caseSensitive !== undefined && truthy(caseSensitive)
-  return value instanceof Text && !keep ? mapCase(value, lower) : value
-}
-
-function lazily(items: Generator<Value>): Lazy {
-  return new Lazy(items)
-}
-
-/** Filters skip what is empty or undefined, and only then look at what cannot be iterated. */
-function* truthyItems(value: Value, budget: Budget): Generator<Value> {
-  if (truthy(value)) yield* iterate(value, budget)
-}
-
-function mapFilter(value: Value, args: Arguments, machine: Machine): Value {
-  const map = mapper(args, machine)
-  return lazily(
-    (function* () {
-      for (const item of truthyItems(value, machine.budget)) yield map(item)
-    })(),
-  )
-}
-
-function mapper(args: Arguments, machine: Machine): Getter {
-  const [name, ...rest] = args.positional
-  if (name === undefined && args.named.has('attribute')) {
-    const [attribute, fallback] = bind('map', args, 'attribute', 'default?')
-    return attributeGetter(attribute!, machine, fallback)
-  }
-  if (name === undefined) throw new Fault('map needs a filter or an attribute')
-  const filter = textArgument('filter name', name).value
-  return (item) => machine.filter(filter, item, { positional: rest, named: args.named })
-}
-
-function choosing(name: string, wanted: boolean, byAttribute: boolean): [string, Filter] {
-  return [
-    name,
-    (value, args, machine) => {
-      const [attribute, ...others] = byAttribute ? args.positional : [none, ...args.positional]
-      if (attribute === undefined) throw new Fault(`${name} needs the name of an attribute`)
-      const get = optionalGetter(attribute, machine)
-      const [test, ...rest] = others
-      const accepts = (item: Value) =>
-        test === undefined
-          ? truthy(item)
-          : machine.test(textArgument('test name', test).value, item, {
-              positional: rest,
-              named: args.named,
-            })
-      return lazily(
-        (function* () {
-          for (const item of truthyItems(value, machine.budget)) {
-            if (accepts(get(item)) === wanted) yield item
-          }
-        })(),
-      )
-    },
-  ]
-}
 
 function joinFilter(value: Value, args: Arguments, machine: Machine): Value {
   const [separator, attribute] = bind('join', args, 'd?', 'attribute?')
@@ -183,7 +95,7 @@ function dictSortFilter(value: Value, args: Arguments, { budget }: Machine): Val
 function uniqueFilter(value: Value, args: Arguments, machine: Machine): Value {
   const [sensitive, attribute] = bind('unique', args, 'case_sensitive?', 'attribute?')
   const get = optionalGetter(attribute, machine)
-  return lazily(
+  return new Lazy(
     (function* () {
       const seen = new Set<Key>()
       for (const item of iterate(value, machine.budget)) {
@@ -297,7 +209,7 @@ function lengthFilter(value: Value, args: Arguments): Value {
 function itemsFilter(value: Value): Value {
   if (value instanceof Undefined) return new List([])
   if (!(value instanceof Dict)) throw new Fault('Can only get item pairs from a mapping.')
-  return lazily(new View('items', value).items())
+  return new Lazy(new View('items', value).items())
 }
 
 function defaultFilter(value: Value, args: Arguments): Value {
@@ -316,11 +228,6 @@ function attrFilter(value: Value, args: Arguments, { lookup }: Machine): Value {
 }
 
 export const containerFilters: ReadonlyMap<string, Filter> = new Map<string, Filter>([
-  ['map', mapFilter],
-  choosing('select', true, false),
-  choosing('reject', false, false),
-  choosing('selectattr', true, true),
-  choosing('rejectattr', false, true),
   ['join', joinFilter],
   ['first', firstFilter],
   ['last', lastFilter],

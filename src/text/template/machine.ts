@@ -1,7 +1,9 @@
 // What one render shares: bounds, lookups, the clock, and calls of filters, tests and functions.
 import type { Budget } from './budget.ts'
 import { Fault } from './fault.ts'
+import { choosingFilters } from './filters_choose.ts'
 import { containerFilters } from './filters_containers.ts'
+import { numberFilters } from './filters_numbers.ts'
 import { textFilters } from './filters_text.ts'
 import { Lookups } from './lookup.ts'
 import { Loop } from './loop.ts'
@@ -10,6 +12,13 @@ import { type Arguments, Native, requireDefined, typeName, type Value } from './
 
 export type Filter = (value: Value, args: Arguments, machine: Machine) => Value
 export type Test = (value: Value, args: Arguments, machine: Machine) => boolean
+
+const filters: ReadonlyMap<string, Filter> = new Map([
+  ...textFilters,
+  ...numberFilters,
+  ...choosingFilters,
+  ...containerFilters,
+])
 
 /** Jinja's filters that have no use in a prompt: random, or about HTML pages. */
 const refusedFilters: ReadonlySet<string> = new Set([
@@ -37,14 +46,14 @@ export class Machine {
   }
 
   filter(name: string, value: Value, args: Arguments): Value {
-    const filter = textFilters.get(name) ?? containerFilters.get(name)
+    const filter = filters.get(name)
     if (filter) return filter(value, args, this)
     const refused = refusedFilters.has(name)
     throw new Fault(refused ? `the filter ${name} is not supported` : `no filter named ${name}`)
   }
 
   hasFilter(name: string): boolean {
-    return textFilters.has(name) || containerFilters.has(name)
+    return filters.has(name)
   }
 
   test(name: string, value: Value, args: Arguments): boolean {

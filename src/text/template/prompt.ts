@@ -14,9 +14,13 @@ export interface Piece {
 }
 
 /**
- * What a template rendered. Tokenize `pieces(specialTokens)`: text around special tokens stays in
- * one piece across the borders of template and content, so the ids are those of the whole string,
- * while a special token that a user spelt stays plain text.
+ * What a template rendered. Tokenized with `untrusted`, text around special tokens stays in one
+ * piece across the borders of template and content, so the ids are those of the whole string, while
+ * a special token that a user spelt stays plain text.
+ *
+ * ```ts
+ * tokenizer.encode(prompt.text, { parseSpecial: true, untrusted: prompt.untrusted })
+ * ```
  */
 export class RenderedPrompt {
   readonly text: string

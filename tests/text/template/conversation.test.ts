@@ -5,6 +5,7 @@ import {
   builtinNames,
   builtinTemplate,
   ChatTemplate,
+  chooseTemplate,
   prepareMessages,
   type TemplateCapabilities,
   type TemplateMessage,
@@ -179,6 +180,39 @@ describe('built-in templates', () => {
   test('are not guessed', () => {
     expect(builtinTemplate({ name: 'some base model', hasToken: () => false })).toBeUndefined()
     expect(builtinByName('nothing')).toBeUndefined()
+  })
+})
+
+describe('the template of a file', () => {
+  const file: Record<string, unknown> = {
+    'tokenizer.chat_template': 'own',
+    'tokenizer.chat_template.tool_use': 'with tools',
+    'tokenizer.chat_template.rag': '',
+  }
+  const from = (key: string) => file[key]
+  const chatmlOnly = {
+    hasToken: (text: string) => text.startsWith('<|im_') && !text.includes('sep'),
+  }
+
+  test('is its own, for tools where there is one', () => {
+    expect(chooseTemplate(from, chatmlOnly)).toEqual({
+      name: 'default',
+      source: 'own',
+      origin: 'file',
+    })
+    expect(chooseTemplate(from, chatmlOnly, { tools: true })?.source).toBe('with tools')
+  })
+
+  test('is the one asked for, or none', () => {
+    expect(chooseTemplate(from, chatmlOnly, { name: 'tool_use' })?.source).toBe('with tools')
+    expect(chooseTemplate(from, chatmlOnly, { name: 'rag' })).toBeUndefined()
+  })
+
+  test('is built in, and says so, only where the file has none', () => {
+    const nothing = () => undefined
+    const choice = chooseTemplate(nothing, chatmlOnly, { tools: true })
+    expect(choice).toMatchObject({ name: 'chatml', origin: 'builtin' })
+    expect(chooseTemplate(nothing, { hasToken: () => false })).toBeUndefined()
   })
 })
 
