@@ -1,0 +1,2 @@
+// The version of leaven, that of package.json: a test holds them together.
+export const version = '0.1.0'
