@@ -2,7 +2,6 @@
 import { bind } from './arguments.ts'
 import { arithmetic } from './arithmetic.ts'
 import type { CompareOperator } from './ast.ts'
-import { Fault } from './fault.ts'
 import { isIterable, sizeOf } from './iterate.ts'
 import { Loop } from './loop.ts'
 import type { Test } from './machine.ts'
@@ -32,21 +31,13 @@ function comparing(operator: CompareOperator, ...names: string[]): [string, Test
   ])
 }
 
-function remainder(name: string, args: Arguments, accept: (rest: Value) => boolean): Test {
-  return (value, _, { budget }) => {
-    const [divisor] = args.positional
-    if (divisor === undefined) throw new Fault(`${name} needs a number`)
-    return accept(arithmetic('%', value, divisor, budget))
-  }
-}
-
-function divisible(name: string, divisor: bigint, rest: bigint): [string, Test] {
+/** `value % divisor` is `rest`. */
+function remainder(name: string, divisor: bigint, rest: bigint): [string, Test] {
   return [
     name,
-    (value, args, machine) => {
+    (value, args, { budget }) => {
       bind(name, args)
-      const by = { positional: [divisor], named: new Map() }
-      return remainder(name, by, (found) => equal(found, rest, machine.budget))(value, by, machine)
+      return equal(arithmetic('%', value, divisor, budget), rest, budget)
     },
   ]
 }
@@ -92,13 +83,13 @@ export const tests: ReadonlyMap<string, Test> = new Map<string, Test>([
   plain('escaped', (value) => value instanceof Text && value.safe),
   caseTest('lower', 'islower'),
   caseTest('upper', 'isupper'),
-  divisible('even', 2n, 0n),
-  divisible('odd', 2n, 1n),
+  remainder('even', 2n, 0n),
+  remainder('odd', 2n, 1n),
   [
     'divisibleby',
-    (value, args, machine) => {
-      bind('divisibleby', args, 'num')
-      return remainder('divisibleby', args, (rest) => !truthy(rest))(value, args, machine)
+    (value, args, { budget }) => {
+      const [divisor] = bind('divisibleby', args, 'num')
+      return !truthy(arithmetic('%', value, divisor!, budget))
     },
   ],
   ['sameas', sameAs],
