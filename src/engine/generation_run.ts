@@ -4,7 +4,7 @@ import type { Sampler } from '../text/sampling/index.ts'
 import { type StopMatcher, TextStream } from '../text/stream/index.ts'
 import type { Tokenizer } from '../text/tokenizer/index.ts'
 import type { CheckedGenerateOptions, Prompt } from './generate_options.ts'
-import type { FinishReason, Part, Result } from './generation_result.ts'
+import type { FinishReason, Part, Result, Timings } from './generation_result.ts'
 
 /** One sequence of a model, which grows. */
 export interface Decoder {
@@ -66,6 +66,7 @@ export class GenerationRun {
   #promptStarted = this.#started
   #promptEnded: number | undefined
   #firstToken: number | undefined
+  #ended: number | undefined
 
   constructor(job: GenerationJob) {
     this.#job = job
@@ -92,6 +93,7 @@ export class GenerationRun {
       this.#job.signal.throwIfAborted()
       return await this.#decode(decoder, prompt)
     } finally {
+      this.#ended = performance.now()
       await decoder.release()
     }
   }
@@ -153,7 +155,6 @@ export class GenerationRun {
   /** Gives out what was held back, and the result. */
   #finish(reason: FinishReason): Result {
     const { matcher, sampler } = this.#job
-    const ended = performance.now()
     if (this.#stopString === undefined) {
       const { text, stop } = matcher.push(this.#stream.flush())
       this.#stopString = stop
@@ -167,14 +168,15 @@ export class GenerationRun {
       text: this.#text,
       tokens: this.#tokens,
       usage,
-      timings: this.#timings(ended),
+      timings: this.#timings(),
       finishReason: this.#stopString === undefined ? reason : 'stop-string',
       ...(this.#stopString === undefined ? {} : { stopString: this.#stopString }),
       seed: sampler.seed,
     }
   }
 
-  #timings(ended: number) {
+  #timings(): Timings {
+    const ended = this.#ended ?? performance.now()
     const promptEnded = this.#promptEnded ?? ended
     const promptMs = promptEnded - this.#promptStarted
     const generateMs = ended - promptEnded

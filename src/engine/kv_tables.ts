@@ -226,8 +226,12 @@ export class BlockTables {
     let kept = 0
     for (let i = 0; i < count; i++) {
       const block = this.block(sequence, i)
-      if (isDropped(block)) this.#pool.release(block)
-      else if (kept++ < i) this.#journal.write(this.#tables[sequence]!, kept - 1, block)
+      if (isDropped(block)) {
+        this.#pool.release(block)
+        continue
+      }
+      if (kept < i) this.#journal.write(this.#tables[sequence]!, kept, block)
+      kept++
     }
     if (kept < count) this.#journal.write(this.#counts, sequence, kept)
   }
