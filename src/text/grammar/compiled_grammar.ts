@@ -14,8 +14,9 @@ const masksMax = 64
 /** Trie nodes visited at most, in all, when the grammar is compiled. */
 const warmNodesMax = 3_000_000
 
-/** Local states looked at when the grammar is compiled. */
+/** Local states looked at when the grammar is compiled, and the positions they may have in all. */
 const warmStatesMax = 4096
+const warmPositionsMax = 200_000
 
 /**
  * Compiled once, used by any number of generations at once: `start` gives each its own state.
@@ -195,7 +196,7 @@ export class CompiledGrammar {
     const seen = new Set<LocalState>([this.#locals.start(this.#locals.nfa.start)])
     let spent = 0
     for (const local of seen) {
-      if (seen.size > warmStatesMax) break
+      if (seen.size > warmStatesMax || this.#locals.work > warmPositionsMax) break
       const row = this.#locals.row(local)
       for (const next of new Set(row)) if (next !== null) seen.add(next)
       for (const { rule, back } of this.#locals.calls(local)) {

@@ -5,6 +5,10 @@ import type { GrammarVocabulary } from './token_trie.ts'
 
 export { CompiledGrammar, GrammarState } from './compiled_grammar.ts'
 export { type FindToken, parseGbnf } from './gbnf.ts'
+export { type GrammarTriggers, LazyGrammarState, startLazily } from './lazy_grammar.ts'
+export { type PartialJson, parsePartialJson } from './partial_json.ts'
+export { compileJsonSchema, type JsonSchemaOptions, jsonSchemaRules } from './schema/json_schema.ts'
+export type { JsonSchema, SchemaWarning } from './schema/keywords.ts'
 export type { GrammarVocabulary } from './token_trie.ts'
 
 /**

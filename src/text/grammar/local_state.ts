@@ -47,12 +47,20 @@ export interface LocalTokens {
 /** Makes local states of a grammar on demand. */
 export class LocalStates {
   readonly nfa: Nfa
+  /** By the positions of the state, and by those from which it was closed. */
   readonly #known = new Map<string, LocalState>()
+  readonly #closed = new Map<string, LocalState>()
   readonly #starts = new Map<NfaRule, LocalState>()
   #count = 0
+  #work = 0
 
   constructor(nfa: Nfa) {
     this.nfa = nfa
+  }
+
+  /** How many positions all states made so far took. */
+  get work(): number {
+    return this.#work
   }
 
   /** The state in which a rule begins. */
@@ -119,10 +127,18 @@ export class LocalStates {
   }
 
   #intern(rule: NfaRule, from: readonly number[]): LocalState {
+    const fromKey = from.join()
+    const before = this.#closed.get(fromKey)
+    if (before !== undefined) return before
     const positions = this.#close(from)
+    this.#work += positions.length
     const key = positions.join()
-    const known = this.#known.get(key)
-    if (known !== undefined) return known
+    const state = this.#known.get(key) ?? this.#make(rule, positions, key)
+    this.#closed.set(fromKey, state)
+    return state
+  }
+
+  #make(rule: NfaRule, positions: readonly number[], key: string): LocalState {
     if (this.#count >= localStateMax) {
       throw new GrammarError(rule.name, '', `the rule needs more than ${localStateMax} states`)
     }

@@ -57,7 +57,7 @@ export class Machine {
   readonly locals: LocalStates
   readonly states: State[] = [{ id: 0, places: [], complete: false }]
   /** The state after a byte at [256 * state + byte]: 0 is not known yet. Replaced when it grows. */
-  rows = new Int32Array(1024 * 256)
+  rows = new Int32Array(256 * 256)
   /** Below everything: rules that end here end the text, or the part that is looked at. */
   readonly bottom: Place
   readonly #places = new InternTable<Place>()

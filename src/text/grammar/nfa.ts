@@ -68,8 +68,8 @@ class Builder {
     }
     const start = this.#byName.get(this.#source.start)!
     const nfa = { positions: this.#positions, rules: this.#rules, start }
-    removeDeadEnds(nfa)
     refuseLeftRecursion(findCallsBeforeInput(nfa))
+    removeDeadEnds(nfa)
     return nfa
   }
 
