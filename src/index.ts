@@ -1,11 +1,14 @@
 // "leaven": load a model, generate text.
 export {
+  type FinishReason,
   type GenerateOptions,
   Generation,
+  type Overflow,
   type Part,
   type Prompt,
   type ResponseOptions,
   type Result,
+  type TextPart,
   type Timings,
   type Usage,
 } from './engine/generation.ts'
@@ -18,5 +21,10 @@ export {
   Model,
   type ModelInfo,
 } from './engine/model.ts'
+export {
+  measurePerplexity,
+  type Perplexity,
+  type PerplexityOptions,
+} from './engine/perplexity.ts'
 export * from './errors/index.ts'
 export type { Tokenizer } from './text/tokenizer/index.ts'

@@ -8,5 +8,10 @@ export { Queue } from './device/queue.ts'
 export { type CompileOptions, compile, compute, graph } from './graph/compile.ts'
 export type { Dim, Extent } from './graph/dims.ts'
 export { Graph } from './graph/graph.ts'
-export { type AttentionOperands, type AttentionOptions, type RopeOptions, Tensor } from './graph/tensor.ts'
+export {
+  type AttentionOperands,
+  type AttentionOptions,
+  type RopeOptions,
+  Tensor,
+} from './graph/tensor.ts'
 export type { DType } from './native/dtype.ts'

@@ -1,5 +1,5 @@
-// A program that becomes one file: `bun build --compile examples/executable/main.ts --outfile story`.
-// Argument: a model file, and a prompt if you like.
+// A program that becomes one file: `bun build --compile examples/executable/main.ts --outfile
+// story`. Argument: a model file, and a prompt if you like.
 import { load } from '../../src/index.ts'
 
 const [path, prompt = 'Once upon a time'] = process.argv.slice(2)

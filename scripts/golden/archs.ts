@@ -29,8 +29,8 @@ interface Entry {
 }
 
 /**
- * The tolerances that the data's README suggests, by type of weights. For bf16 weights the reference
- * rounds activations to bf16 as well, an error of 2^-9 in each that leaven does not make.
+ * The tolerances that the data's README suggests, by type of weights. For bf16 weights the
+ * reference rounds activations to bf16 as well, an error of 2^-9 in each that leaven does not make.
  */
 const tolerance = ({ weights, noise }: Entry): number => {
   if (weights === 'f32') return 1e-9
@@ -40,9 +40,10 @@ const tolerance = ({ weights, noise }: Entry): number => {
 }
 
 /**
- * How far other runs of the reference are from the recorded one. Its default mode (another attention,
- * f16 cache, repacked weights) tells nothing of float weights; for quantized ones it is the run that shows
- * what rounding activations in another way costs, which is what every implementation differs in.
+ * How far other runs of the reference are from the recorded one. Its default mode (another
+ * attention, f16 cache, repacked weights) tells nothing of float weights; for quantized ones it is
+ * the run that shows what rounding activations in another way costs, which is what every
+ * implementation differs in.
  */
 const noiseOf = ({ weights, noise }: Pick<Entry, 'weights' | 'noise'>) => {
   const isFloat = /^b?f\d+$/.test(weights)

@@ -77,8 +77,8 @@ const override = (model: LoadedModel, c: Case): LoadedModel => {
 const baseTolerance = ({ model }: Case): number => (model.includes('f16') ? 1e-5 : 1e-9)
 
 /**
- * A rounded cache moves results by what its type costs, and two implementations by independent amounts:
- * three times the distance of the recorded run from the recorded run with an f32 cache.
+ * A rounded cache moves results by what its type costs, and two implementations by independent
+ * amounts: three times the distance of the recorded run from the recorded run with an f32 cache.
  */
 const toleranceOf = (c: Case, step: Decode, cases: readonly Case[], data: Recorded): number => {
   const exact = cases.find(

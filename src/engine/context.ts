@@ -14,7 +14,9 @@ import { Buckets, type ProgramKind } from './buckets.ts'
 import { type Edit, KvCache, type KvRow } from './kv_cache.ts'
 import { KvMemory, type KvTypes } from './kv_memory.ts'
 
-/** Cells of a block: a block of one layer's keys is then some KiB, and little is wasted at the end. */
+/**
+ * Cells of a block: a block of one layer's keys is then some KiB, and little is wasted at the end.
+ */
 const blockSize = 32
 
 /** What a context needs to know of a loaded model. */

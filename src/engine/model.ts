@@ -105,8 +105,8 @@ export class Model implements AsyncDisposable {
   }
 
   /**
-   * Raw logits of every position of `tokens`, in one pass without sampling: [positions, vocabulary].
-   * Throws EmptyPromptError, RangeError for an id that is not in the vocabulary, or
+   * Raw logits of every position of `tokens`, in one pass without sampling: [positions,
+   * vocabulary]. Throws EmptyPromptError, RangeError for an id that is not in the vocabulary, or
    * ContextOverflowError.
    */
   async evaluate(tokens: Int32Array, options: EvaluateOptions = {}): Promise<Logits> {

@@ -23,9 +23,9 @@ export interface Perplexity {
 }
 
 /**
- * Scores `text`, tokenised without BOS, in runs of `runLength - 1` tokens that do not overlap; what is
- * left at the end is dropped. Each run is read as BOS and its tokens but the last, and every token of
- * it is scored.
+ * Scores `text`, tokenised without BOS, in runs of `runLength - 1` tokens that do not overlap; what
+ * is left at the end is dropped. Each run is read as BOS and its tokens but the last, and every
+ * token of it is scored.
  *
  * ```ts
  * const { perplexity } = await measurePerplexity(model, await Bun.file('heldout.txt').text())

@@ -1,7 +1,10 @@
 // A grammar or JSON schema that cannot be compiled or satisfied.
 import { LeavenError } from './leaven_error.ts'
 
-/** `keyword` is the schema keyword or grammar rule, `path` where it stands (a JSON pointer or line:column). */
+/**
+ * `keyword` is the schema keyword or grammar rule, `path` where it stands (a JSON pointer or
+ * line:column).
+ */
 export class GrammarError extends LeavenError {
   readonly keyword: string
   readonly path: string

@@ -2,7 +2,9 @@
 
 /** Every error leaven throws carries a stable `code`; subclasses add the values involved. */
 export class LeavenError extends Error {
-  /** Stable, upper-case identifier, for example `GGUF_INVALID`; messages may change, codes do not. */
+  /**
+   * Stable, upper-case identifier, for example `GGUF_INVALID`; messages may change, codes do not.
+   */
   readonly code: string
 
   constructor(code: string, message: string, options?: ErrorOptions) {

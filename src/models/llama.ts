@@ -1,5 +1,5 @@
-// Llama (Touvron et al. 2023, arXiv:2302.13971): a pre-norm decoder with rotary positions, SwiGLU and,
-// since Llama 2 (arXiv:2307.09288), grouped-query attention.
+// Llama (Touvron et al. 2023, arXiv:2302.13971): a pre-norm decoder with rotary positions, SwiGLU
+// and, since Llama 2 (arXiv:2307.09288), grouped-query attention.
 import { UnsupportedModelError } from '../errors/index.ts'
 import type { GgufMetadata } from '../files/index.ts'
 import type { Tensor } from '../graph/tensor.ts'

@@ -9,7 +9,9 @@ import { expectHandle, type Problem, problemBytes, readProblem } from './status.
 const messageBytes = 256
 const headerBytes = messageBytes - problemBytes
 
-/** A pause between two tokens does not close the stream; waiting longer delays nobody's exit much. */
+/**
+ * A pause between two tokens does not close the stream; waiting longer delays nobody's exit much.
+ */
 const lingerMs = 20
 
 /** The end of a job. */

@@ -93,5 +93,7 @@ export const nativeCounters = (): NativeCounters => {
   return { allocations, liveObjects, liveBytes, mappedBytes, checks, runs, liveThreads }
 }
 
-/** From now on buffers end at an inaccessible page, so that a kernel's overrun faults; for tests. */
+/**
+ * From now on buffers end at an inaccessible page, so that a kernel's overrun faults; for tests.
+ */
 export const guardBuffers = (on: boolean): void => native.leaven_guard_buffers(on ? 1 : 0)

@@ -1,3 +1,4 @@
+// The public API on the demo model: load, generate, evaluate, and what each refuses.
 import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import {

@@ -1,3 +1,4 @@
+// What a running generation and a model that is gone cost: nothing.
 import { expect, test } from 'bun:test'
 import { load } from '../../src/index.ts'
 import { nativeCounters } from '../../src/native/devices.ts'

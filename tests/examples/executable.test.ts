@@ -1,3 +1,4 @@
+// The example of a single-file executable, built and moved.
 import { expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -11,7 +12,14 @@ test('a compiled program that was moved to an empty folder writes the same story
   const folder = mkdtempSync(join(tmpdir(), 'leaven-'))
   try {
     const built = join(folder, 'story')
-    const build = Bun.spawnSync([process.execPath, 'build', '--compile', source, '--outfile', built])
+    const build = Bun.spawnSync([
+      process.execPath,
+      'build',
+      '--compile',
+      source,
+      '--outfile',
+      built,
+    ])
     expect(build.stderr.toString()).not.toContain('error')
     expect(build.exitCode).toBe(0)
     const empty = join(folder, 'empty')
