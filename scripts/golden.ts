@@ -20,7 +20,7 @@ export const parts: Record<string, string[]> = {
   extra: ['extra', 'extra_grammar', 'extra_samplers'],
   gguf: ['gguf'],
   models: ['models'],
-  cases: ['cases_files', 'cases_templates', 'cases_tokens'],
+  cases: ['cases_files', 'cases_constraints', 'cases_templates', 'cases_tokens'],
 }
 
 interface Failure {
