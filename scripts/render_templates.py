@@ -6,7 +6,7 @@
 Needs Jinja2 3.1 (Debian: python3-jinja2). The environment is set up the way chat templates are
 rendered by transformers, from its documentation: an immutable sandbox, trim_blocks and
 lstrip_blocks, loop controls, a tojson without HTML escapes, raise_exception, strftime_now and a
-transparent generation tag. The layout of the files is described in tests/golden/templates/README.md.
+transparent generation tag. The layout of the files: tests/golden/templates/README.md.
 """
 import copy
 import datetime

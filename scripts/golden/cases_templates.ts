@@ -1,6 +1,6 @@
-// Section D of the cases: chat templates, and files of rendered templates (tests/golden/templates).
+// Section D of the cases, chat templates, and files of rendered templates (tests/golden/templates).
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { TemplateError } from '../../src/errors/index.ts'
 import {
   ChatTemplate,
@@ -218,48 +218,66 @@ function show(text: string): string {
 
 interface TemplateFile {
   readonly clock: string
-  readonly conversations: readonly Conversation[]
-  readonly templates: readonly {
+  readonly conversations?: readonly Conversation[]
+  readonly templates?: readonly {
     readonly name: string
     readonly tokens?: Readonly<Record<string, string>>
     readonly template: string
-    readonly expected: Readonly<Record<string, string | { raised: string } | { error: string }>>
+    readonly expected: Readonly<Record<string, Written>>
   }[]
+  readonly context?: Readonly<Record<string, unknown>>
+  readonly expressions?: readonly (readonly [template: string, expected: Written])[]
 }
+
+/** As Python gave it: a prompt, the template's own refusal, or the kind of another exception. */
+type Written = string | { readonly raised: string } | { readonly error: string }
 
 interface Conversation extends RenderInput {
   readonly name: string
   readonly add_generation_prompt?: boolean
 }
 
-/** `templates.json`, and the files of a folder `templates`. */
+/** `templates.json`, and the files of a folder `templates` in or beside the folder. */
 function templateFiles(folder: string): string[] {
   const single = join(folder, 'templates.json')
-  const many = join(folder, 'templates')
-  const inside = existsSync(many) ? readdirSync(many).sort() : []
-  const files = inside.filter((name) => name.endsWith('.json')).map((name) => join(many, name))
-  return existsSync(single) ? [single, ...files] : files
+  const many = [join(folder, 'templates'), join(folder, '../templates')]
+  const inside = many.filter((path) => existsSync(path)).flatMap(jsonFiles)
+  const files = existsSync(single) ? [single, ...inside] : inside
+  return [...new Set(files.map((path) => resolve(path)))]
+}
+
+function jsonFiles(folder: string): string[] {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.json'))
+  return names.sort().map((name) => join(folder, name))
 }
 
 type Check = (name: string, problem: () => string | undefined) => void
 
 function checkFile(path: string, check: Check): void {
   const file = JSON.parse(readFileSync(path, 'utf8')) as TemplateFile
-  const byName = new Map(file.conversations.map((one) => [one.name, one]))
-  for (const { name, tokens, template, expected } of file.templates) {
+  const clock = () => new Date(file.clock)
+  const byName = new Map(file.conversations?.map((one) => [one.name, one]))
+  for (const { name, tokens, template, expected } of file.templates ?? []) {
     for (const [conversation, want] of Object.entries(expected)) {
       const input = byName.get(conversation)
       check(`templates/${name}/${conversation}`, () => {
         if (!input) return `the file has no conversation ${conversation}`
-        const found = attempt(() => renderLike(template, tokens ?? {}, input, file.clock))
-        return compare(wanted(want), found)
+        return compare(
+          wanted(want),
+          attempt(() => renderLike(template, tokens ?? {}, input, clock)),
+        )
       })
     }
+  }
+  for (const [i, [template, want]] of (file.expressions ?? []).entries()) {
+    const render = () =>
+      ChatTemplate.compile(template, { clock }).render({ messages: [], variables: file.context })
+    check(`templates/expressions/${i}`, () => compare(wanted(want), attempt(render)))
   }
 }
 
 /** The kind of a Python exception says nothing about our words, only that there is an error. */
-function wanted(expected: string | { raised: string } | { error: string }): Expected {
+function wanted(expected: Written): Expected {
   if (typeof expected === 'string') return expected
   return { error: 'raised' in expected ? expected.raised : '' }
 }
@@ -268,12 +286,12 @@ function renderLike(
   source: string,
   tokens: Readonly<Record<string, string>>,
   input: Conversation,
-  clock: string,
+  clock: () => Date,
 ): RenderedPrompt {
   const named = Object.entries(tokens).map(([name, token]) => [`${name}_token`, token])
   const template = ChatTemplate.compile(source, {
     tokens: Object.fromEntries(named),
-    clock: () => new Date(clock),
+    clock,
   })
   return template.render({ ...input, addGenerationPrompt: input.add_generation_prompt })
 }

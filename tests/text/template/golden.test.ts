@@ -24,7 +24,7 @@ const compiled = (name: string) => {
   return ChatTemplate.compile(template, { bosToken: '<s>', eosToken: '</s>' })
 }
 
-test('section D and every published template pass the golden check', async () => {
+test('section D, published templates and expressions pass the golden check', async () => {
   const failures: string[] = []
   let passed = 0
   const report = {
@@ -33,9 +33,9 @@ test('section D and every published template pass the golden check', async () =>
     },
     fail: (name: string, problem: string) => failures.push(`${name}: ${problem}`),
   }
-  await run(folder, report, {})
+  await run(join(folder, '../cases'), report, {})
   expect(failures).toEqual([])
-  expect(passed).toBeGreaterThan(250)
+  expect(passed).toBeGreaterThan(850)
 })
 
 test('at least fifteen families render five conversations', () => {
@@ -66,25 +66,16 @@ test('the golden check finds a prompt that differs, and a refusal that is not th
   expect(failures).toEqual(['templates/wrong/one', 'templates/silent/one'])
 })
 
-describe('expressions', () => {
+describe('expressions that fail in Python', () => {
   const file = readJson('expressions.json') as {
     clock: string
     context: Record<string, unknown>
     expressions: [source: string, expected: string | { error?: string; raised?: string }][]
   }
   const render = (source: string) =>
-    ChatTemplate.compile(source, { clock: () => new Date(file.clock) }).render({
-      messages: [],
-      variables: file.context,
-    }).text
+    ChatTemplate.compile(source).render({ messages: [], variables: file.context })
 
-  test('give the text that Python gives', () => {
-    for (const [source, expected] of file.expressions) {
-      if (typeof expected === 'string') expect([source, render(source)]).toEqual([source, expected])
-    }
-  })
-
-  test('fail where Python fails, with a place', () => {
+  test('fail here too, with a place', () => {
     const failing = file.expressions.filter(([, expected]) => typeof expected !== 'string')
     expect(failing.length).toBeGreaterThan(30)
     for (const [source] of failing) {
