@@ -53,14 +53,17 @@ fn profile(
     out: [*]vtable.Profile,
 ) callconv(.c) void {
     for (nodes[0..count], out[0..count]) |*node, *answer| {
-        const plan = planOf(&node.task);
-        answer.* = .{ .supported = @intFromBool(plan.supported) };
+        const plan = planOf(isa.kernels(), &node.task, true);
+        answer.* = .{
+            .supported = @intFromBool(plan.supported),
+            .scratch_bytes = plan.shared_scratch,
+        };
     }
 }
 
-fn planOf(task: *const abi.Task) abi.Plan {
-    var plan: abi.Plan = .{};
-    isa.kernels()[@intFromEnum(task.op)].plan(task, &plan);
+fn planOf(kernels: *const isa.KernelTable, task: *const abi.Task, offers_shared: bool) abi.Plan {
+    var plan: abi.Plan = .{ .offers_shared = offers_shared };
+    kernels[@intFromEnum(task.op)].plan(task, &plan);
     return plan;
 }
 
@@ -68,9 +71,12 @@ const Prepared = struct {
     nodes: []const vtable.Node,
     kernels: *const isa.KernelTable,
     thread_max: u32,
+    /// Room for two of each per record.
     steps: []pools.Step,
     phases: []pools.Phase,
     phase_count: usize,
+    /// Steps of second items that wait for the current phase.
+    seconds: []pools.Step,
 };
 
 fn prepare(
@@ -92,9 +98,11 @@ fn prepare(
 fn create(nodes: []const vtable.Node, thread_max: u32) error{OutOfMemory}!*Prepared {
     const p = try memory.gpa.create(Prepared);
     errdefer memory.gpa.destroy(p);
-    const steps = try memory.gpa.alloc(pools.Step, nodes.len);
+    const steps = try memory.gpa.alloc(pools.Step, 2 * nodes.len);
     errdefer memory.gpa.free(steps);
-    const phases = try memory.gpa.alloc(pools.Phase, nodes.len);
+    const phases = try memory.gpa.alloc(pools.Phase, 2 * nodes.len);
+    errdefer memory.gpa.free(phases);
+    const seconds = try memory.gpa.alloc(pools.Step, nodes.len);
     p.* = .{
         .nodes = nodes,
         .kernels = isa.kernels(),
@@ -102,6 +110,7 @@ fn create(nodes: []const vtable.Node, thread_max: u32) error{OutOfMemory}!*Prepa
         .steps = steps,
         .phases = phases,
         .phase_count = 0,
+        .seconds = seconds,
     };
     return p;
 }
@@ -110,54 +119,98 @@ fn create(nodes: []const vtable.Node, thread_max: u32) error{OutOfMemory}!*Prepa
 fn update(_: *anyopaque, prepared: *anyopaque, problem: *problems.Problem) callconv(.c) void {
     const p: *Prepared = @ptrCast(@alignCast(prepared));
     var scratch: u64 = 0;
-    var step_count: usize = 0;
-    var phase_first: usize = 0;
     var node_first: usize = 0;
+    var phases: Phases = .{ .p = p };
     p.phase_count = 0;
     for (p.nodes, 0..) |*node, index| {
-        var plan: abi.Plan = .{};
-        p.kernels[@intFromEnum(node.task.op)].plan(&node.task, &plan);
-        if (!plan.supported) {
+        const shared = sharedBytes(&node.task);
+        const plan = planOf(p.kernels, &node.task, shared > 0);
+        if (!plan.supported or plan.shared_scratch > shared) {
             problem.* = unsupported(&node.task);
             return;
         }
         scratch = @max(scratch, plan.thread_scratch);
         if (meetsHazard(p.nodes[node_first..index], node)) {
-            endPhase(p, phase_first, step_count);
-            phase_first = step_count;
+            phases.end();
             node_first = index;
         }
-        if (plan.items == 0) continue;
-        const first = if (step_count == phase_first) 0 else blk: {
-            const last = &p.steps[step_count - 1];
-            break :blk last.chunk_first + last.chunk_count;
-        };
-        const grain = @max(plan.grain, 1);
-        p.steps[step_count] = .{
-            .kernel = p.kernels[@intFromEnum(node.task.op)],
-            .task = &node.task,
-            .items = plan.items,
-            .grain = grain,
-            .chunk_first = first,
-            .chunk_count = std.math.divCeil(u64, plan.items, grain) catch unreachable,
-        };
-        step_count += 1;
+        phases.add(&node.task, &plan);
     }
-    endPhase(p, phase_first, step_count);
+    phases.end();
     pool.reserve(@min(p.thread_max, pools.thread_limit), scratch) catch {
         problem.* = .init(.out_of_memory, "no memory for {d} bytes of scratch", .{scratch});
     };
 }
 
-fn endPhase(p: *Prepared, first: usize, end: usize) void {
-    if (first == end) return;
-    const last = &p.steps[end - 1];
-    p.phases[p.phase_count] = .{
-        .steps = p.steps[first..end],
-        .chunk_count = last.chunk_first + last.chunk_count,
-    };
-    p.phase_count += 1;
+fn sharedBytes(task: *const abi.Task) u64 {
+    const t = task.shared orelse return 0;
+    return if (t.dtype == .u8 and t.nb[0] == 1) t.ne[0] else 0;
 }
+
+/// Collects records that may run at the same time; their second items are a phase of their own.
+const Phases = struct {
+    p: *Prepared,
+    first: usize = 0,
+    count: usize = 0,
+    second_count: usize = 0,
+
+    fn add(phases: *Phases, task: *const abi.Task, plan: *const abi.Plan) void {
+        const kernel = phases.p.kernels[@intFromEnum(task.op)];
+        const grain = @max(plan.grain, 1);
+        phases.append(.{
+            .kernel = kernel,
+            .task = task,
+            .items = plan.items,
+            .grain = grain,
+            .chunk_first = undefined,
+            .chunk_count = std.math.divCeil(u64, plan.items, grain) catch unreachable,
+        });
+        if (plan.second_items == 0) return;
+        phases.p.seconds[phases.second_count] = .{
+            .kernel = kernel,
+            .task = task,
+            .item_first = plan.items,
+            .items = plan.second_items,
+            .grain = 1,
+            .chunk_first = undefined,
+            .chunk_count = plan.second_items,
+        };
+        phases.second_count += 1;
+    }
+
+    fn append(phases: *Phases, step: pools.Step) void {
+        if (step.items == 0) return;
+        const steps = phases.p.steps[phases.first..];
+        steps[phases.count] = step;
+        steps[phases.count].chunk_first = phases.chunkCount();
+        phases.count += 1;
+    }
+
+    fn chunkCount(phases: *const Phases) u64 {
+        if (phases.count == 0) return 0;
+        const last = &phases.p.steps[phases.first + phases.count - 1];
+        return last.chunk_first + last.chunk_count;
+    }
+
+    fn end(phases: *Phases) void {
+        phases.endOne();
+        for (phases.p.seconds[0..phases.second_count]) |step| phases.append(step);
+        phases.second_count = 0;
+        phases.endOne();
+    }
+
+    fn endOne(phases: *Phases) void {
+        if (phases.count == 0) return;
+        const p = phases.p;
+        p.phases[p.phase_count] = .{
+            .steps = p.steps[phases.first..][0..phases.count],
+            .chunk_count = phases.chunkCount(),
+        };
+        p.phase_count += 1;
+        phases.first += phases.count;
+        phases.count = 0;
+    }
+};
 
 fn meetsHazard(earlier: []const vtable.Node, node: *const vtable.Node) bool {
     for (earlier) |*other| {
@@ -203,5 +256,72 @@ fn free(_: *anyopaque, prepared: *anyopaque) callconv(.c) void {
     const p: *Prepared = @ptrCast(@alignCast(prepared));
     memory.gpa.free(p.steps);
     memory.gpa.free(p.phases);
+    memory.gpa.free(p.seconds);
     memory.gpa.destroy(p);
+}
+
+/// Squares in shared memory, then sums of 16 of them.
+const squares = struct {
+    const count = 64;
+
+    fn plan(task: *const abi.Task, result: *abi.Plan) callconv(.c) void {
+        _ = task;
+        result.supported = result.offers_shared;
+        result.items = count;
+        result.second_items = count / 16;
+        result.shared_scratch = count * 8;
+    }
+
+    fn run(task: *const abi.Task, begin: u64, end: u64, _: [*]align(64) u8) callconv(.c) void {
+        const shared: [*]align(1) u64 = @ptrCast(task.shared.?.data);
+        const sums: [*]align(1) u64 = @ptrCast(task.output().data);
+        for (begin..end) |i| {
+            if (i < count) shared[i] = i * i else sums[i - count] = 0;
+            if (i < count) continue;
+            for (shared[(i - count) * 16 ..][0..16]) |value| sums[i - count] += value;
+        }
+    }
+};
+
+test "second items run when all others are done, and shared memory must be large enough" {
+    const table: isa.KernelTable = @splat(.{ .plan = squares.plan, .run = squares.run });
+    var memory_shared: [squares.count]u64 = undefined;
+    var sums: [4]u64 = undefined;
+    var shared: abi.Tensor = .{
+        .data = @ptrCast(&memory_shared),
+        .dtype = .u8,
+        .ne = .{ squares.count * 8 - 1, 1, 1, 1 },
+        .nb = @splat(1),
+    };
+    const output: abi.Tensor = .{ .data = @ptrCast(&sums), .dtype = .i64, .ne = @splat(4), .nb = @splat(8) };
+    var status: abi.Status = .{};
+    var node: vtable.Node = .{
+        .task = .{
+            .op = .add,
+            .source_count = 0,
+            .output_count = 1,
+            .params = undefined,
+            .sources = @splat(null),
+            .outputs = .{&output} ++ .{null} ** (ops.outputs_max - 1),
+            .status = &status,
+            .shared = &shared,
+        },
+        .ranges = undefined,
+        .range_count = 0,
+    };
+    const p = try create((&node)[0..1], 2);
+    defer free(&context, p);
+    p.kernels = &table;
+    var problem: problems.Problem = .{};
+    update(&context, p, &problem);
+    try std.testing.expectEqual(.unsupported, problem.status);
+
+    problem = .{};
+    shared.ne[0] += 1;
+    update(&context, p, &problem);
+    try std.testing.expectEqual(.ok, problem.status);
+    try std.testing.expectEqual(2, p.phase_count);
+    const cancel: u8 = 0;
+    submit(&context, p, &.{ .cancel = &cancel, .status = &status, .thread_max = 2 });
+    try std.testing.expectEqual([4]u64{ 1240, 9176, 25304, 49624 }, sums);
 }

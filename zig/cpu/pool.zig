@@ -11,6 +11,7 @@ const sync = @import("../runtime/sync.zig");
 pub const Step = struct {
     kernel: abi.Kernel,
     task: *const abi.Task,
+    item_first: u64 = 0,
     items: u64,
     grain: u64,
     /// Of the phase: this step's chunks are numbered from here.
@@ -176,7 +177,8 @@ pub const Pool = struct {
             if (number >= step.chunk_first + step.chunk_count) continue;
             const begin = (number - step.chunk_first) * step.grain;
             const end = @min(begin + step.grain, step.items);
-            step.kernel.run(step.task, begin, end, pool.scratchOf(index));
+            const first = step.item_first;
+            step.kernel.run(step.task, first + begin, first + end, pool.scratchOf(index));
             return;
         }
     }

@@ -57,8 +57,8 @@ pub const Task = extern struct {
     sources: [ops.sources_max]?*const Tensor,
     outputs: [ops.outputs_max]?*const Tensor,
     status: *Status,
-    /// Memory that all items share, where the plan asked for it.
-    shared: ?[*]align(64) u8 = null,
+    /// Memory that all items share, where the plan asked for it; of no particular alignment.
+    shared: ?*const Tensor = null,
 
     pub fn as(task: *const Task, comptime Params: type) *const Params {
         return @ptrCast(task.params);
@@ -87,7 +87,7 @@ pub const Plan = extern struct {
     /// Set by a device that gives a task shared memory and runs second items; a kernel that would
     /// like them does without where this is false, and again without `Task.shared`.
     offers_shared: bool = false,
-    /// Bytes that all items of the record share, 64-byte aligned; what they hold at first is open.
+    /// Bytes that all items of the record share; what they hold at first is open.
     shared_scratch: u64 = 0,
     /// Items that start when all others are done, numbered from `items` on, handed out singly.
     second_items: u64 = 0,

@@ -172,7 +172,11 @@ pub const Trial = struct {
         const all = plan.items + plan.second_items;
 
         const before = try trial.snapshot();
-        task.shared = try trial.filled(plan.shared_scratch);
+        var shared: Tensor = undefined;
+        if (try trial.filled(plan.shared_scratch)) |memory| {
+            shared = .{ .data = memory + 1, .dtype = .u8, .ne = undefined, .nb = undefined };
+            task.shared = &shared;
+        }
         var item = plan.items;
         while (item > 0) : (item -= 1) try trial.piece(kernel, &task, plan, item - 1, item);
         item = all;

@@ -141,6 +141,7 @@ pub const Program = struct {
             if (index != image.none) node.task.sources[i] = &p.tensors[index];
         }
         for (p.view.outputs(r), 0..) |index, i| node.task.outputs[i] = &p.tensors[index];
+        if (r.scratch != image.none) node.task.shared = &p.tensors[r.scratch];
     }
 
     pub fn retain(p: *Program) void {

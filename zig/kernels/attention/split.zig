@@ -19,6 +19,7 @@ const piece_cells = 256;
 /// Cells whose keys, of all heads, are read before their values: few, so that each cell's memory
 /// is read from one end to the other in one go.
 const near_cells = 16;
+const alignment = 64;
 /// Marks a piece whose cells could not be found.
 const fault_total = -1;
 
@@ -50,7 +51,8 @@ const Sizes = struct {
     }
 
     fn states(sizes: Sizes, task: *const abi.Task, row: usize, piece: usize) [*]f32 {
-        const all: [*]align(64) f32 = @ptrCast(task.shared.?);
+        const start = std.mem.alignForward(usize, @intFromPtr(task.shared.?.data), alignment);
+        const all: [*]f32 = @ptrFromInt(start);
         return all + (row * sizes.pieces + piece) * sizes.heads * sizes.state;
     }
 };
@@ -61,7 +63,8 @@ pub fn plan(task: *const abi.Task, result: *abi.Plan) void {
     result.items = sizes.rows * sizes.pieces;
     result.thread_scratch = w.scratchBytes();
     result.second_items = sizes.rows * sizes.mergers();
-    result.shared_scratch = result.items * sizes.heads * sizes.state * @sizeOf(f32);
+    const floats = result.items * sizes.heads * sizes.state;
+    result.shared_scratch = floats * @sizeOf(f32) + alignment;
 }
 
 pub fn run(task: *const abi.Task, begin: u64, end: u64, scratch: [*]align(64) u8) void {
