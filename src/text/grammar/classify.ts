@@ -1,18 +1,21 @@
-// Which tokens fit at a place, as far as its own rule decides: computed once, used under every stack.
+// Which tokens fit at a place, as far as its own rule decides: computed once, used under every
+// stack.
 //
 // The idea is published for XGrammar (Dong et al., "XGrammar: Flexible and Efficient Structured
 // Generation Engine for Large Language Models", 2024): most tokens are accepted or refused without
 // knowing where the rule returns to. Only tokens that run past the end of the rule depend on it;
 // what they have left behind the end is kept in a small trie, which is walked where the place lies.
 import type { ByteSet } from './first_follow.ts'
-import { dead, type Machine } from './machine.ts'
+import { completeFlag, dead, type Machine, openFlag } from './machine.ts'
 import type { TokenTrie } from './token_trie.ts'
 
 /** The tokens of a place. */
 export interface Classification {
   /** Tokens that fit whatever follows the rule. */
   readonly tokens: TokenSet
-  /** What tokens that run past the end of the rule have left there; undefined when there are none. */
+  /**
+   * What tokens that run past the end of the rule have left there; undefined when there are none.
+   */
   readonly suffixes: SuffixTrie | undefined
 }
 
@@ -21,7 +24,7 @@ const listMax = 2048
 
 /** Tokens; in a counted repetition of units each with the number of units it needs. */
 export class TokenSet {
-  /** In order of need. */
+  /** In order of need; left out where the mask alone will do. */
   readonly #tokens: Int32Array
   readonly #mask: Uint32Array | undefined
   /** How many tokens need at most n units, for n up to the largest need. */
@@ -38,7 +41,7 @@ export class TokenSet {
     const ordered = new Int32Array(tokens.length)
     for (let i = 0; i < tokens.length; i++) ordered[--next[needs[i]!]!] = tokens[i]!
     this.#counts = counts
-    this.#tokens = ordered
+    this.#tokens = tokens.length > listMax && most === 0 ? new Int32Array(0) : ordered
     if (tokens.length <= listMax) return
     const mask = new Uint32Array((vocabularySize + 31) >>> 5)
     for (let i = 0; i < ordered.length; i++) setBit(mask, ordered[i]!)
@@ -51,7 +54,7 @@ export class TokenSet {
    */
   addTo(mask: Uint32Array, high: number, isBlank: boolean, spare: Uint32Array): void {
     const counts = this.#counts
-    const total = this.#tokens.length
+    const total = counts[counts.length - 1]!
     const fitting = high >= counts.length - 1 ? total : counts[high]!
     if (this.#mask === undefined || 2 * fitting < total) {
       const tokens = this.#tokens
@@ -116,74 +119,80 @@ export class Classifier {
   readonly #trie: TokenTrie
   readonly #states: Int32Array
   readonly #unitCounts: Int32Array
-  #tokens: Int32Array
-  #needs: Int32Array
-  #count = 0
+  /** A token may be there twice: by its bytes and by name. */
+  readonly #tokens: Int32Array
+  readonly #needs: Int32Array
 
   constructor(trie: TokenTrie) {
     this.#trie = trie
     this.#states = new Int32Array(trie.depthMax + 1)
     this.#unitCounts = new Int32Array(trie.depthMax + 1)
-    this.#tokens = new Int32Array(1024)
-    this.#needs = new Int32Array(1024)
+    this.#tokens = new Int32Array(2 * trie.vocabularySize)
+    this.#needs = new Int32Array(2 * trie.vocabularySize)
   }
 
   classify(input: ClassifyInput): Classification {
     const suffixes = new SuffixBuilder(this.#trie)
-    this.#count = 0
-    this.#walk(input, suffixes)
-    for (const token of input.named) this.#add(token, 0)
-    const tokens = this.#tokens.subarray(0, this.#count)
-    const needs = this.#needs.subarray(0, this.#count)
+    let count = this.#walk(input, suffixes)
+    for (const token of input.named) {
+      this.#tokens[count] = token
+      this.#needs[count++] = 0
+    }
+    const tokens = this.#tokens.subarray(0, count)
+    const needs = this.#needs.subarray(0, count)
     return {
       tokens: new TokenSet(tokens, needs, this.#trie.vocabularySize),
       suffixes: suffixes.build(input.countUnits),
     }
   }
 
-  #walk({ machine, start, follow, countUnits }: ClassifyInput, suffixes: SuffixBuilder): void {
+  /** Writes the tokens that fit, and returns how many they are. */
+  #walk({ machine, start, follow, countUnits }: ClassifyInput, suffixes: SuffixBuilder): number {
     const { bytes, skip, depth, token, nextSame, nodeCount } = this.#trie
     const states = this.#states
-    const counts = this.#unitCounts
+    const units = this.#unitCounts
+    const tokens = this.#tokens
+    const needs = this.#needs
+    const unit = countUnits ? 1 : 0
+    let { rows, flags } = machine
+    let count = 0
     states[0] = start
-    counts[0] = 0
+    units[0] = 0
     for (let node = 1; node < nodeCount; ) {
       const level = depth[node]!
-      const state = nextState(machine, states[level - 1]!, bytes[node]!)
+      const before = states[level - 1]!
+      let state = rows[256 * before + bytes[node]!]!
+      if (state === 0) {
+        state = machine.step(before, bytes[node]!)
+        rows = machine.rows
+        flags = machine.flags
+      }
       if (state === dead) {
         node = skip[node]!
         continue
       }
-      const { complete, places } = machine.states[state]!
-      const count = countUnits ? counts[level - 1]! + (complete ? 1 : 0) : 0
+      const flag = flags[state]!
+      const isComplete = flag & completeFlag
+      const whole = units[level - 1]! + (isComplete & unit)
       states[level] = state
-      counts[level] = count
-      const need = countUnits && !complete ? count + 1 : count
-      for (let id = token[node]!; id >= 0; id = nextSame[id]!) this.#add(id, need)
-      if (complete) this.#leave(node, count, follow, suffixes)
-      node = places.length === 0 ? skip[node]! : node + 1
+      units[level] = whole
+      for (let id = token[node]!; id >= 0; id = nextSame[id]!) {
+        tokens[count] = id
+        needs[count++] = isComplete ? whole : whole + unit
+      }
+      if (isComplete) this.#leave(node, whole, follow, suffixes)
+      node = flag & openFlag ? node + 1 : skip[node]!
     }
+    return count
   }
 
   /** Keeps what lies behind a node where the rule may end. */
   #leave(node: number, count: number, follow: ByteSet, suffixes: SuffixBuilder): void {
     const { bytes, skip } = this.#trie
-    for (let child = node + 1; child < skip[node]!; child = skip[child]!) {
+    const end = skip[node]!
+    for (let child = node + 1; child < end; child = skip[child]!) {
       if (follow[bytes[child]!] === 1) suffixes.add(child, count)
     }
-  }
-
-  #add(token: number, need: number): void {
-    if (this.#count === this.#tokens.length) {
-      const grown = new Int32Array(4 * this.#count)
-      grown.set(this.#tokens)
-      this.#tokens = grown
-      const grownNeeds = new Int32Array(4 * this.#count)
-      grownNeeds.set(this.#needs)
-      this.#needs = grownNeeds
-    }
-    this.#tokens[this.#count] = token
-    this.#needs[this.#count++] = need
   }
 }
 

@@ -1,6 +1,8 @@
 // Sets of code points as sorted ranges, and the byte sequences that write them.
 
-/** Pairs [first, last], inclusive, ascending, apart from each other: flat, so [0x41, 0x5a] is A-Z. */
+/**
+ * Pairs [first, last], inclusive, ascending, apart from each other: flat, so [0x41, 0x5a] is A-Z.
+ */
 export type CodePoints = readonly number[]
 
 /** The largest code point. */
@@ -97,7 +99,8 @@ export type ByteRanges = readonly (readonly [number, number])[]
 
 /**
  * The UTF-8 byte sequences of the set, as few sequences of byte ranges: the classic split of code
- * point ranges at the borders of encoded lengths and of trailing 6-bit groups. Surrogates have none.
+ * point ranges at the borders of encoded lengths and of trailing 6-bit groups. Surrogates have
+ * none.
  */
 export function utf8Ranges(points: CodePoints): ByteRanges[] {
   const result: ByteRanges[] = []

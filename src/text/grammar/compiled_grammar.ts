@@ -14,6 +14,10 @@ const masksMax = 64
 /** Trie nodes visited at most, in all, when the grammar is compiled. */
 const warmNodesMax = 3_000_000
 
+/** Trie nodes below a place from which on its class is worth sharing, and how many are kept. */
+const wideNodes = 4000
+const sharedMax = 32
+
 /** Local states looked at when the grammar is compiled, and the positions they may have in all. */
 const warmStatesMax = 4096
 const warmPositionsMax = 200_000
@@ -160,7 +164,22 @@ export class CompiledGrammar {
     const start = machine.alone(machine.place(local, low, high, machine.bottom))
     const follow = this.#follow.get(local.rule)!
     const named = this.#namedTokens(local)
-    return this.#classifier.classify({ machine, start, follow, countUnits, named })
+    const isCounted = local.rule.loop !== undefined && !countUnits
+    const isWide = this.trie.nodesBelow(this.#locals.row(local)) > wideNodes
+    const key = isWide && !isCounted ? signature(this.#locals, local, follow) : undefined
+    const classify = () => this.#classifier.classify({ machine, start, follow, countUnits, named })
+    return key === undefined ? classify() : this.#share(`${countUnits} ${key}`, classify)
+  }
+
+  /** Classes of places that read alike are the same for all grammars over a vocabulary. */
+  #share(key: string, classify: () => Classification): Classification {
+    const { shared } = this.trie
+    const known = (shared.get(key) as Classification | undefined) ?? classify()
+    // The one used last stands last; the first goes when there are too many.
+    shared.delete(key)
+    shared.set(key, known)
+    if (shared.size > sharedMax) shared.delete(shared.keys().next().value!)
+    return known
   }
 
   /** Tokens that a grammar lets come by name, or as any but those named. */
@@ -210,6 +229,36 @@ export class CompiledGrammar {
       this.#classOf(this.#machine, this.#machine.place(local, low, high, this.#machine.bottom))
     }
   }
+}
+
+/** Most states of a part that is compared with those of other grammars. */
+const signatureStatesMax = 64
+
+/**
+ * All that decides about tokens at a place whose rule calls nothing: the states that can be reached
+ * and what may follow. Undefined for other places.
+ */
+function signature(locals: LocalStates, start: LocalState, follow: ByteSet): string | undefined {
+  const numbers = new Map([[start, 0]])
+  let text = follow.join('')
+  if (start.rule.loop !== undefined) {
+    const again = locals.start(start.rule)
+    if (again !== start) numbers.set(again, 1)
+    text += `loop ${numbers.get(again)}`
+  }
+  for (const local of numbers.keys()) {
+    if (locals.calls(local).length > 0 || locals.tokens(local).length > 0) return undefined
+    text += local.final ? ';!' : ';'
+    let previous: LocalState | null = null
+    for (const [byte, next] of locals.row(local).entries()) {
+      if (next === previous) continue
+      if (next !== null && !numbers.has(next)) numbers.set(next, numbers.size)
+      text += `${byte}>${next === null ? '' : numbers.get(next)} `
+      previous = next
+    }
+    if (numbers.size > signatureStatesMax) return undefined
+  }
+  return text
 }
 
 function isUnit(locals: LocalStates, rule: NfaRule): boolean {

@@ -20,7 +20,9 @@ export type Expression =
   /** `max` may be Infinity. */
   | { kind: 'repeat'; item: Expression; min: number; max: number }
   | { kind: 'rule'; name: string }
-  /** One token by id, or with `negated` any token that is not listed and does not end generation. */
+  /**
+   * One token by id, or with `negated` any token that is not listed and does not end generation.
+   */
   | { kind: 'token'; ids: readonly number[]; negated: boolean }
   | Graph
 

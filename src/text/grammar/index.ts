@@ -1,7 +1,7 @@
 // Constrained output: grammars and schemas that decide which tokens may come next.
 import { CompiledGrammar } from './compiled_grammar.ts'
 import { parseGbnf } from './gbnf.ts'
-import type { GrammarVocabulary } from './token_trie.ts'
+import { type GrammarVocabulary, trieOf } from './token_trie.ts'
 
 export { CompiledGrammar, GrammarState } from './compiled_grammar.ts'
 export { type FindToken, parseGbnf } from './gbnf.ts'
@@ -28,6 +28,14 @@ export type { GrammarVocabulary } from './token_trie.ts'
 export function compileGrammar(gbnf: string, vocabulary: GrammarVocabulary): CompiledGrammar {
   const findToken = (text: string) => vocabulary.tokenId?.(text) ?? findByBytes(vocabulary, text)
   return new CompiledGrammar(parseGbnf(gbnf, findToken), vocabulary)
+}
+
+/**
+ * Makes the trie of a vocabulary ahead of its first grammar: some 100 ms for 128,000 tokens, once
+ * for each vocabulary object.
+ */
+export function prepareVocabulary(vocabulary: GrammarVocabulary): void {
+  trieOf(vocabulary)
 }
 
 function findByBytes(vocabulary: GrammarVocabulary, text: string): number | undefined {

@@ -22,8 +22,8 @@ const wordBytesMax = 4096
  * ```
  *
  * Of a token that completes a word, what lies from the start of the word to the end of the token is
- * given to the grammar. If it does not fit (the token went on in a way that the grammar forbids), the
- * trigger does not count.
+ * given to the grammar. If it does not fit (the token went on in a way that the grammar forbids),
+ * the trigger does not count.
  *
  * @throws RangeError when there is no trigger, or one is empty or too long.
  */

@@ -130,7 +130,7 @@ export class LocalStates {
     const fromKey = from.join()
     const before = this.#closed.get(fromKey)
     if (before !== undefined) return before
-    const positions = this.#close(from)
+    const positions = this.#close(from).filter((at) => at === rule.end || this.#hasEdges(at))
     this.#work += positions.length
     const key = positions.join()
     const state = this.#known.get(key) ?? this.#make(rule, positions, key)
@@ -171,6 +171,12 @@ export class LocalStates {
       }
     }
     return [...targets].map(([rule, to]) => ({ rule, back: this.#intern(state.rule, to) }))
+  }
+
+  /** Whether a position does more than lead to others: only such positions tell states apart. */
+  #hasEdges(at: number): boolean {
+    const { bytes, calls, tokens } = this.nfa.positions[at]!
+    return bytes.length + calls.length + tokens.length > 0
   }
 
   /** All positions reachable without input, through empty edges and past nullable rules, sorted. */

@@ -14,8 +14,8 @@ const statesMax = 1 << 14
 const placesMadeMax = 1 << 17
 
 /**
- * A local state on top of a stack, made once for each stack below. In a counted repetition `low` and
- * `high` are how many more times its body, counting the one at hand, must and may come.
+ * A local state on top of a stack, made once for each stack below. In a counted repetition `low`
+ * and `high` are how many more times its body, counting the one at hand, must and may come.
  */
 export class Place {
   readonly local: LocalState
@@ -52,12 +52,19 @@ export interface State {
 /** No state: the input does not fit. */
 export const dead = -1
 
+/** The text may end in the state. */
+export const completeFlag = 1
+/** The state has places: the text may go on. */
+export const openFlag = 2
+
 /** Makes states on demand. They are numbers from 1 on; `states` tells what they stand for. */
 export class Machine {
   readonly locals: LocalStates
   readonly states: State[] = [{ id: 0, places: [], complete: false }]
   /** The state after a byte at [256 * state + byte]: 0 is not known yet. Replaced when it grows. */
   rows = new Int32Array(256 * 256)
+  /** By state: `completeFlag` and `openFlag`. Replaced when it grows. */
+  flags = new Uint8Array(256)
   /** Below everything: rules that end here end the text, or the part that is looked at. */
   readonly bottom: Place
   readonly #places = new InternTable<Place>()
@@ -172,8 +179,8 @@ export class Machine {
 
   /**
    * Follows calls and ends of rules from the queued places until only places with input are left.
-   * `leaves` says whether the end of a place's rule counts: not where it has just been entered, since
-   * callers go past nullable rules themselves. `dead` when nothing is left and nothing ended.
+   * `leaves` says whether the end of a place's rule counts: not where it has just been entered,
+   * since callers go past nullable rules themselves. `dead` when nothing is left and nothing ended.
    */
   #close(complete: boolean): number {
     const search = ++this.#search
@@ -253,10 +260,15 @@ export class Machine {
       const grown = new Int32Array(2 * start)
       grown.set(this.rows)
       this.rows = grown
+      const grownFlags = new Uint8Array(2 * state)
+      grownFlags.set(this.flags)
+      this.flags = grownFlags
     }
+    const { places, complete } = this.states[state]!
+    this.flags[state] = (complete ? completeFlag : 0) | (places.length > 0 ? openFlag : 0)
     const { rows } = this
     rows.fill(dead, start, start + 256)
-    for (const { local } of this.states[state]!.places) {
+    for (const { local } of places) {
       const { openBytes } = this.locals.read(local)
       for (let i = 0; i < openBytes.length; i++) rows[start + openBytes[i]!] = 0
     }

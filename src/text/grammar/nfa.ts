@@ -161,13 +161,17 @@ class Builder {
     } else if (min === 0 && max === 1) {
       this.#positions[from]!.empty.push(to)
       this.#add(item, from, to)
-    } else if (min <= 1 && max === Number.POSITIVE_INFINITY) {
+    } else if (min === 0 && max === Number.POSITIVE_INFINITY) {
+      const head = this.#position()
+      this.#positions[from]!.empty.push(head)
+      this.#add(item, head, head)
+      this.#positions[head]!.empty.push(to)
+    } else if (min === 1 && max === Number.POSITIVE_INFINITY) {
       const head = this.#position()
       const tail = this.#position()
       this.#positions[from]!.empty.push(head)
       this.#add(item, head, tail)
       this.#positions[tail]!.empty.push(head, to)
-      if (min === 0) this.#positions[from]!.empty.push(to)
     } else {
       const name = `(repetition {${min},${max === Number.POSITIVE_INFINITY ? '' : max}})`
       const body = this.#newRule(name, { min, max })

@@ -4,11 +4,14 @@
 export interface PartialJson {
   /**
    * The value so far: open arrays and objects with what they hold, a cut-off string up to the cut
-   * (without half an escape), undefined when there is nothing yet. A cut-off number, `true`, `false`
-   * or `null` is left out until it is certain: a number may go on until something follows it.
+   * (without half an escape), undefined when there is nothing yet. A cut-off number, `true`,
+   * `false` or `null` is left out until it is certain: a number may go on until something follows
+   * it.
    */
   value: unknown
-  /** 'complete': one whole value. 'partial': a beginning of one. 'invalid': no beginning of JSON. */
+  /**
+   * 'complete': one whole value. 'partial': a beginning of one. 'invalid': no beginning of JSON.
+   */
   state: 'complete' | 'partial' | 'invalid'
   /** UTF-16 units read; for 'invalid', where it went wrong. */
   length: number

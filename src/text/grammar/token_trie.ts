@@ -38,6 +38,8 @@ export class TokenTrie {
   /** Bytes of the longest token. */
   readonly depthMax: number
   readonly endOfGeneration: readonly number[]
+  /** What grammars keep for others over the same vocabulary. */
+  readonly shared = new Map<string, unknown>()
   /** By token, where its bytes begin in `tokenBytes`; [vocabularySize + 1]. */
   readonly #starts: Uint32Array
   #tokenBytes: Uint8Array
@@ -149,7 +151,9 @@ class LinkedNodes {
   firstChild = new Int32Array(1024)
   nextSibling = new Int32Array(1024)
   count = 1
-  /** Pairs of the key 256 * node + byte and the child, side by side in one cache line; 0 is free. */
+  /**
+   * Pairs of the key 256 * node + byte and the child, side by side in one cache line; 0 is free.
+   */
   #slots = new Int32Array(4096)
 
   /** The child of `node` by `byte`, made when there is none. */

@@ -1,4 +1,5 @@
-// Adaptive-p: prefers tokens near a target probability, so that the average of chosen tokens meets it.
+// Adaptive-p: prefers tokens near a target probability, so that the average of chosen tokens meets
+// it.
 //
 // Source: MrJackSpade, "Adaptive-P" (2025), whose transformation constants are used.
 import type { Candidates } from './candidates.ts'

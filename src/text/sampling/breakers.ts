@@ -18,7 +18,9 @@ export class Breakers {
     this.#vocabulary = vocabulary
   }
 
-  /** How many tokens came after the token that completed the last breaker; all when there is none. */
+  /**
+   * How many tokens came after the token that completed the last breaker; all when there is none.
+   */
   tokensSince(history: TokenHistory): number {
     const tail: number[] = [] // The first bytes of the text after the token at hand.
     for (let back = 0; back < history.size; back++) {
@@ -31,7 +33,9 @@ export class Breakers {
     return history.size
   }
 
-  /** Bytes beyond `bytes` that a breaker which starts inside it needs; -1 when none starts there. */
+  /**
+   * Bytes beyond `bytes` that a breaker which starts inside it needs; -1 when none starts there.
+   */
   #endsWithin(bytes: Uint8Array, tail: readonly number[]): number {
     let least = -1
     for (const needle of this.#needles) {

@@ -6,7 +6,8 @@ const heapMax = 128
 
 /**
  * Candidates in plain arrays: entry i is token `ids[i]` with `logits[i]`, for i below `size`.
- * Samplers shrink, reorder and rewrite entries. Memory grows to the most entries ever held and stays.
+ * Samplers shrink, reorder and rewrite entries. Memory grows to the most entries ever held and
+ * stays.
  *
  * ```ts
  * const candidates = new Candidates()
@@ -43,8 +44,8 @@ export class Candidates {
   }
 
   /**
-   * Takes every token, in id order; with a mask (bit i of word i >> 5 is token i) only those allowed.
-   * NaN counts as -Infinity, +Infinity as the largest number. `logits` is only read.
+   * Takes every token, in id order; with a mask (bit i of word i >> 5 is token i) only those
+   * allowed. NaN counts as -Infinity, +Infinity as the largest number. `logits` is only read.
    */
   load(logits: Float32Array, mask?: Uint32Array): void {
     this.reserve(logits.length)
@@ -118,9 +119,9 @@ export class Candidates {
   }
 
   /**
-   * Keeps the `count` best, sorted; their probabilities are lost. Up to 128, equal logits come in the
-   * order of the classic heap-select and heap-sort (so that seeded draws match programs that use
-   * `std::partial_sort`); above, they keep their order.
+   * Keeps the `count` best, sorted; their probabilities are lost. Up to 128, equal logits come in
+   * the order of the classic heap-select and heap-sort (so that seeded draws match programs that
+   * use `std::partial_sort`); above, they keep their order.
    */
   keepTop(count: number): void {
     const kept = Math.min(count, this.size)

@@ -7,11 +7,13 @@ export function finite(logit: number): number {
 }
 
 /**
- * Writes the `count` largest of `source` [length] and their ids into `logits` and `ids`, descending.
+ * Writes the `count` largest of `source` [length] and their ids into `logits` and `ids`,
+ * descending.
  *
  * Heap-select over a binary heap with the smallest kept logit on top, then heap-sort, both with
- * Floyd's "to the bottom, then up" sift (Knuth, TAOCP 3, 5.2.3, exercise 18), which decides the order
- * of equal logits. An entry that is not kept costs one comparison. `source` may be `logits` itself.
+ * Floyd's "to the bottom, then up" sift (Knuth, TAOCP 3, 5.2.3, exercise 18), which decides the
+ * order of equal logits. An entry that is not kept costs one comparison. `source` may be `logits`
+ * itself.
  */
 export function heapSelect(
   logits: Float32Array,

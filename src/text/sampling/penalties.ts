@@ -57,7 +57,9 @@ export interface DryOptions {
   allowedLength?: number | undefined
   /** How many tokens are looked at, default 4096. */
   lastN?: number | undefined
-  /** Strings that no repetition reaches across; default newline, colon, double quote and asterisk. */
+  /**
+   * Strings that no repetition reaches across; default newline, colon, double quote and asterisk.
+   */
   breakers?: readonly string[] | undefined
 }
 

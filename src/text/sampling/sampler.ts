@@ -24,8 +24,8 @@ export interface Sampler {
   /** The seed in use, the random one when none was given. */
   readonly seed: bigint
   /**
-   * Chooses a token. `logits` [vocabularySize] is only read; a mask (bit i of word i >> 5 says whether
-   * token i is allowed) applies before anything else.
+   * Chooses a token. `logits` [vocabularySize] is only read; a mask (bit i of word i >> 5 says
+   * whether token i is allowed) applies before anything else.
    *
    * @throws GrammarError when the mask allows no token that the logits allow; RangeError when the
    * lengths do not fit the vocabulary; LeavenError `LOGITS_INVALID` when no logit is a number.

@@ -1,9 +1,9 @@
 // Softmax, and the sum of a whole vocabulary's weights by distance from the best logit.
 
 // e^-d = decay[step] * e^-r, where step = floor(32 d) and r = d - starts[step] < 1/32: a Taylor
-// polynomial of degree 4 in r is within 2.5e-10, far below single precision, and takes half the time
-// of Math.exp. The start of a step is read from a table because a conversion of the integer back
-// would make each turn of a loop wait for the one before (bench/sampling.ts).
+// polynomial of degree 4 in r is within 2.5e-10, far below single precision, and takes half the
+// time of Math.exp. The start of a step is read from a table because a conversion of the integer
+// back would make each turn of a loop wait for the one before (bench/sampling.ts).
 const stepCount = 110 * 32
 const starts = Float64Array.from({ length: stepCount }, (_, step) => step / 32)
 const decay = starts.map((start) => Math.exp(-start))

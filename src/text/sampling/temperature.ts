@@ -2,7 +2,10 @@
 import type { Candidates } from './candidates.ts'
 import { entropyOf } from './truncate.ts'
 
-/** Divides the logits by `temperature`; at 0 only the best candidate (the first on ties) stays possible. */
+/**
+ * Divides the logits by `temperature`; at 0 only the best candidate (the first on ties) stays
+ * possible.
+ */
 export function temperature(candidates: Candidates, temperature: number): void {
   const { logits, size } = candidates
   if (size === 0) return

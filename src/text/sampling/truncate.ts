@@ -10,7 +10,8 @@ export function topK(candidates: Candidates, k: number): void {
 
 /**
  * Keeps the fewest best candidates whose probabilities sum to at least `p`, and at least `minKeep`.
- * `p` of 1 keeps all. Source: Holtzman et al., "The Curious Case of Neural Text Degeneration", 2019.
+ * `p` of 1 keeps all. Source: Holtzman et al., "The Curious Case of Neural Text Degeneration",
+ * 2019.
  */
 export function topP(candidates: Candidates, p: number, minKeep = 1): void {
   if (p >= 1) return

@@ -54,7 +54,8 @@ describe('notation', () => {
 
   test('lines go on in parentheses and after |, comments end with the line', () => {
     expectLanguage(
-      '# first\nroot ::= # why\n  ( "a" # one\n  | "b"\n  ) |\n  other # two\n\r\nother::="c"\n# end',
+      '# first\nroot ::= # why\n  ( "a" # one\n  | "b"\n  ) |\n' +
+        '  other # two\n\r\nother::="c"\n# end',
       ['a', 'b', 'c'],
       ['', 'ab'],
     )

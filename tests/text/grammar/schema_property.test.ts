@@ -9,10 +9,11 @@ import {
   compileJsonSchema,
   type JsonSchema,
 } from '../../../src/text/grammar/index.ts'
+import { sample } from '../../tier.ts'
 import { makeVocabulary, pieces } from './vocabulary.ts'
 
 const vocabulary = makeVocabulary(pieces)
-const runs = Number(process.env.LEAVEN_PROPERTY_RUNS ?? 50)
+const runs = sample({ test: 40, ci: 400, full: 10_000 })
 
 const small = fc.integer({ min: -30, max: 30 })
 const count = fc.integer({ min: 0, max: 4 })
@@ -94,7 +95,9 @@ function compile(schema: JsonSchema, whitespace: 'none' | 'common'): CompiledGra
   }
 }
 
-/** Draws tokens until the grammar is complete and a coin says so; undefined when it takes too long. */
+/**
+ * Draws tokens until the grammar is complete and a coin says so; undefined when it takes too long.
+ */
 function randomText(grammar: CompiledGrammar, random: () => number): string | undefined {
   const state = grammar.start()
   const bytes: number[] = []

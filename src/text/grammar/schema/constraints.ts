@@ -33,8 +33,8 @@ export function statedTypes(atoms: readonly Atom[]): Types {
 }
 
 /**
- * The types, and where no `type`, `enum` or `const` is stated those that the other keywords speak of:
- * `{ properties: … }` means an object, though the standard lets any other type pass.
+ * The types, and where no `type`, `enum` or `const` is stated those that the other keywords speak
+ * of: `{ properties: … }` means an object, though the standard lets any other type pass.
  */
 export function meantTypes(atoms: readonly Atom[]): Types {
   const stated = statedTypes(atoms)

@@ -103,7 +103,7 @@ export class Expander {
     for (const [i, a] of branches.entries()) {
       for (const b of branches.slice(i + 1)) {
         if (this.#areDisjoint(a, b, others)) continue
-        const problem = `${a.path} and ${b.path} may hold together; make them exclusive or use anyOf`
+        const problem = `${a.path} and ${b.path} may both hold; make them exclusive or use anyOf`
         this.#policy.refuse('oneOf', atom.path, problem)
         return
       }

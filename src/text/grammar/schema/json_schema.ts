@@ -33,9 +33,9 @@ const ruleMax = 20_000
 /** How a schema becomes a grammar. */
 export interface JsonSchemaOptions extends UnsupportedOptions {
   /**
-   * 'common' (default) lets JSON be printed as programs and models do: one space, or a line break and
-   * indentation, after brackets, commas and colons and before closing brackets. 'none' is the compact
-   * form alone.
+   * 'common' (default) lets JSON be printed as programs and models do: one space, or a line break
+   * and indentation, after brackets, commas and colons and before closing brackets. 'none' is the
+   * compact form alone.
    */
   whitespace?: Whitespace | undefined
 }
@@ -45,11 +45,11 @@ export interface JsonSchemaOptions extends UnsupportedOptions {
  * schema accepts.
  *
  * Supported exactly: `type`, `enum`, `const`; `minimum`, `maximum`, `exclusiveMinimum`,
- * `exclusiveMaximum`, whole `multipleOf`; `minLength`, `maxLength`, regular `pattern`s, the `format`s
- * date, time, date-time, uuid, ipv4 and email; `items`, `prefixItems`, `minItems`, `maxItems`;
- * `properties`, `required`, `additionalProperties`, `minProperties`, `maxProperties`; `allOf`,
- * `anyOf`, `oneOf` with branches that exclude each other, `$ref` within the schema. Every other
- * keyword that restricts values is refused by name.
+ * `exclusiveMaximum`, whole `multipleOf`; `minLength`, `maxLength`, regular `pattern`s, the
+ * `format`s date, time, date-time, uuid, ipv4 and email; `items`, `prefixItems`, `minItems`,
+ * `maxItems`; `properties`, `required`, `additionalProperties`, `minProperties`, `maxProperties`;
+ * `allOf`, `anyOf`, `oneOf` with branches that exclude each other, `$ref` within the schema. Every
+ * other keyword that restricts values is refused by name.
  *
  * Decided where the standard leaves or gives more: properties come in the order of their
  * declaration; an object without `additionalProperties` has the declared properties only; a schema

@@ -1,4 +1,5 @@
-// The keywords of JSON Schema 2020-12: which count, which say nothing about values, which are refused.
+// The keywords of JSON Schema 2020-12: which count, which say nothing about values, which are
+// refused.
 import { GrammarError } from '../../../errors/index.ts'
 
 /** A JSON Schema 2020-12, or a part of one. */

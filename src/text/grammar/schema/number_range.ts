@@ -57,6 +57,11 @@ function isEmpty(low: Limit, high: Limit): boolean {
   return order > 0 || (order === 0 && !(low.inclusive && high.inclusive))
 }
 
+/** Whether all digits from `at` on, in front of the point and behind it, are zeros. */
+function isZeros({ whole, fraction }: Decimal, at: number): boolean {
+  return fraction === '' && /^0*$/.test(whole.slice(at))
+}
+
 function positive({ value, inclusive }: Limit): Limit {
   return { value: { ...value, negative: false }, inclusive }
 }
@@ -116,7 +121,8 @@ function freeMultiples(shortest: number, longest: number, divisor: number): Grap
 
 /**
  * Reads digits with two flags: whether those so far equal the digits of the low limit, and of the
- * high one. A state is a place among the digits with its flags, and with the remainder of the digits.
+ * high one. A state is a place among the digits with its flags, and with the remainder of the
+ * digits.
  */
 class Digits {
   readonly #low: Limit | undefined
@@ -140,7 +146,9 @@ class Digits {
   }
 
   /** Before digit `at` of `length` digits in front of the point. */
-  #whole(at: number, length: number, remainder: number, atLow: boolean, atHigh: boolean): number {
+  #whole(at: number, length: number, remainder: number, nearLow: boolean, atHigh: boolean): number {
+    // Nothing is below a limit whose further digits are zeros.
+    const atLow = nearLow && !(this.#low!.inclusive && isZeros(this.#low!.value, at))
     if (at === length) return this.#point(remainder, atLow, atHigh)
     const { divisor } = this.#kind
     return this.#state(`w${at} ${remainder} ${atLow} ${atHigh}`, false, (from) => {
@@ -171,12 +179,20 @@ class Digits {
   }
 
   /** Before digit `at` behind the point. */
-  #fraction(at: number, atLow: boolean, atHigh: boolean): number {
+  #fraction(at: number, nearLow: boolean, atHigh: boolean): number {
+    const { inclusive = false, value } = this.#low ?? {}
+    const atLow = nearLow && !(inclusive && at >= value!.fraction.length)
     const ends = at > 0 && this.#mayEnd(at, atLow, atHigh)
     return this.#state(`f${at} ${atLow} ${atHigh}`, ends, (from) => {
       if (at === fractionDigits) return
       if (!atLow && !atHigh) {
         const label = repeat(digit, at === 0 ? 1 : 0, fractionDigits - at)
+        this.#edges.push({ from, to: this.#end(), label })
+        return
+      }
+      if (!atLow && at >= this.#high!.value.fraction.length) {
+        if (!this.#high!.inclusive) return
+        const label = repeat(text('0'), at === 0 ? 1 : 0, fractionDigits - at)
         this.#edges.push({ from, to: this.#end(), label })
         return
       }
