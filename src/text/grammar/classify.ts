@@ -48,6 +48,11 @@ export class TokenSet {
     this.#mask = mask
   }
 
+  /** Memory in bytes. */
+  get byteLength(): number {
+    return this.#tokens.byteLength + this.#counts.byteLength + (this.#mask?.byteLength ?? 0)
+  }
+
   /**
    * Adds the tokens that need at most `high` units to `mask`; `isBlank` says that it is empty yet.
    * `spare` is memory as long as the mask.

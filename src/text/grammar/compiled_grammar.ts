@@ -14,9 +14,8 @@ const masksMax = 64
 /** Trie nodes visited at most, in all, when the grammar is compiled. */
 const warmNodesMax = 3_000_000
 
-/** Trie nodes below a place from which on its class is worth sharing, and how many are kept. */
-const wideNodes = 4000
-const sharedMax = 32
+/** Trie nodes below a place from which on its class is worth sharing. */
+const wideNodes = 1000
 
 /** Local states looked at when the grammar is compiled, and the positions they may have in all. */
 const warmStatesMax = 4096
@@ -165,21 +164,13 @@ export class CompiledGrammar {
     const follow = this.#follow.get(local.rule)!
     const named = this.#namedTokens(local)
     const isCounted = local.rule.loop !== undefined && !countUnits
-    const isWide = this.trie.nodesBelow(this.#locals.row(local)) > wideNodes
+    const isWide = this.trie.nodesBelow(this.#locals.read(local).openBytes) > wideNodes
     const key = isWide && !isCounted ? signature(this.#locals, local, follow) : undefined
     const classify = () => this.#classifier.classify({ machine, start, follow, countUnits, named })
-    return key === undefined ? classify() : this.#share(`${countUnits} ${key}`, classify)
-  }
-
-  /** Classes of places that read alike are the same for all grammars over a vocabulary. */
-  #share(key: string, classify: () => Classification): Classification {
-    const { shared } = this.trie
-    const known = (shared.get(key) as Classification | undefined) ?? classify()
-    // The one used last stands last; the first goes when there are too many.
-    shared.delete(key)
-    shared.set(key, known)
-    if (shared.size > sharedMax) shared.delete(shared.keys().next().value!)
-    return known
+    // Classes of places that read alike are the same for all grammars over a vocabulary.
+    return key === undefined
+      ? classify()
+      : this.trie.shared.take(`${countUnits} ${key}`, classify, sizeOfClass)
   }
 
   /** Tokens that a grammar lets come by name, or as any but those named. */
@@ -216,19 +207,23 @@ export class CompiledGrammar {
     let spent = 0
     for (const local of seen) {
       if (seen.size > warmStatesMax || this.#locals.work > warmPositionsMax) break
-      const row = this.#locals.row(local)
-      for (const next of new Set(row)) if (next !== null) seen.add(next)
+      const { runs, openBytes } = this.#locals.read(local)
+      for (const { to } of runs) seen.add(to)
       for (const { rule, back } of this.#locals.calls(local)) {
         seen.add(this.#locals.start(rule)).add(back)
       }
       for (const { to } of this.#locals.tokens(local)) seen.add(to)
       if (!local.hasInput || spent > warmNodesMax) continue
-      spent += this.trie.nodesBelow(row)
+      spent += this.trie.nodesBelow(openBytes)
       const low = local.rule.loop?.min ?? 0
       const high = local.rule.loop?.max ?? 0
       this.#classOf(this.#machine, this.#machine.place(local, low, high, this.#machine.bottom))
     }
   }
+}
+
+function sizeOfClass({ tokens, suffixes }: Classification): number {
+  return tokens.byteLength + 8 * ((suffixes?.tokens.length ?? 0) + (suffixes?.bytes.length ?? 0))
 }
 
 /** Most states of a part that is compared with those of other grammars. */
@@ -249,12 +244,9 @@ function signature(locals: LocalStates, start: LocalState, follow: ByteSet): str
   for (const local of numbers.keys()) {
     if (locals.calls(local).length > 0 || locals.tokens(local).length > 0) return undefined
     text += local.final ? ';!' : ';'
-    let previous: LocalState | null = null
-    for (const [byte, next] of locals.row(local).entries()) {
-      if (next === previous) continue
-      if (next !== null && !numbers.has(next)) numbers.set(next, numbers.size)
-      text += `${byte}>${next === null ? '' : numbers.get(next)} `
-      previous = next
+    for (const { first, last, to } of locals.read(local).runs) {
+      if (!numbers.has(to)) numbers.set(to, numbers.size)
+      text += `${first}-${last}>${numbers.get(to)} `
     }
     if (numbers.size > signatureStatesMax) return undefined
   }
@@ -266,7 +258,7 @@ function isUnit(locals: LocalStates, rule: NfaRule): boolean {
   for (const local of seen) {
     if (local.final && !local.endOnly) return false
     if (locals.calls(local).length > 0 || locals.tokens(local).length > 0) return false
-    for (const next of new Set(locals.row(local))) if (next !== null) seen.add(next)
+    for (const { to } of locals.read(local).runs) seen.add(to)
     if (seen.size > 256) return false
   }
   return !locals.start(rule).final

@@ -25,10 +25,13 @@ export interface LocalState {
 /** The next state by byte; null when there is none. */
 export type LocalRow = readonly (LocalState | null)[]
 
-/** The row of a state, and the bytes that have something in it. */
+/** What a state reads, in three forms. */
 export interface LocalReading {
   row: LocalRow
+  /** The bytes that have something in the row. */
   openBytes: Uint8Array
+  /** Runs of bytes that lead to the same state. */
+  runs: readonly { first: number; last: number; to: LocalState }[]
 }
 
 /** A call of a rule, and the state to return to. */
@@ -79,11 +82,7 @@ export class LocalStates {
   }
 
   read(state: LocalState): LocalReading {
-    if (state.reading === undefined) {
-      const row = this.#makeRow(state)
-      const open = [...row.keys()].filter((byte) => row[byte] !== null)
-      state.reading = { row, openBytes: Uint8Array.from(open) }
-    }
+    state.reading ??= this.#makeReading(state)
     return state.reading
   }
 
@@ -107,23 +106,26 @@ export class LocalStates {
   /**
    * Sweeps the bytes once: at each byte where an edge begins or ends, the set of targets changes.
    */
-  #makeRow(state: LocalState): LocalRow {
+  #makeReading(state: LocalState): LocalReading {
     const edges = state.positions.flatMap((at) => this.nfa.positions[at]!.bytes)
     const row = new Array<LocalState | null>(256).fill(null)
+    const runs: LocalReading['runs'][number][] = []
+    const open: number[] = []
     const borders = new Set<number>()
     for (const { first, last } of edges) borders.add(first).add(last + 1)
     const sorted = [...borders].sort((a, b) => a - b)
     for (let i = 0; i + 1 < sorted.length; i++) {
       const first = sorted[i]!
-      const targets = edges.filter((edge) => edge.first <= first && first <= edge.last)
+      const last = sorted[i + 1]! - 1
+      const targets: number[] = []
+      for (const edge of edges) if (edge.first <= first && first <= edge.last) targets.push(edge.to)
       if (targets.length === 0) continue
-      const next = this.#intern(
-        state.rule,
-        targets.map((edge) => edge.to),
-      )
-      row.fill(next, first, sorted[i + 1]!)
+      const to = this.#intern(state.rule, targets)
+      runs.push({ first, last, to })
+      row.fill(to, first, last + 1)
+      for (let byte = first; byte <= last; byte++) open.push(byte)
     }
-    return row
+    return { row, openBytes: Uint8Array.from(open), runs }
   }
 
   #intern(rule: NfaRule, from: readonly number[]): LocalState {

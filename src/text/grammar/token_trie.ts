@@ -39,10 +39,12 @@ export class TokenTrie {
   readonly depthMax: number
   readonly endOfGeneration: readonly number[]
   /** What grammars keep for others over the same vocabulary. */
-  readonly shared = new Map<string, unknown>()
+  readonly shared = new SharedMemory()
   /** By token, where its bytes begin in `tokenBytes`; [vocabularySize + 1]. */
   readonly #starts: Uint32Array
   #tokenBytes: Uint8Array
+  /** By byte, the nodes of the root's child and below. */
+  readonly #rootNodes = new Int32Array(256)
 
   constructor(vocabulary: GrammarVocabulary) {
     const { size } = vocabulary
@@ -65,17 +67,18 @@ export class TokenTrie {
     this.depth = new Uint16Array(linked.count)
     this.token = new Int32Array(linked.count)
     this.#layOut(linked)
+    for (let child = 1; child < linked.count; child = this.skip[child]!) {
+      this.#rootNodes[this.bytes[child]!] = this.skip[child]! - child
+    }
     let depthMax = 0
     for (let i = 0; i < linked.count; i++) depthMax = Math.max(depthMax, this.depth[i]!)
     this.depthMax = depthMax
   }
 
-  /** How many nodes lie below the children of the root whose byte has something in `row` [256]. */
-  nodesBelow(row: readonly unknown[]): number {
+  /** How many nodes lie below the children of the root with these bytes. */
+  nodesBelow(openBytes: Uint8Array): number {
     let nodes = 0
-    for (let child = 1; child < this.nodeCount; child = this.skip[child]!) {
-      if (row[this.bytes[child]!] !== null) nodes += this.skip[child]! - child
-    }
+    for (let i = 0; i < openBytes.length; i++) nodes += this.#rootNodes[openBytes[i]!]!
     return nodes
   }
 
@@ -202,6 +205,31 @@ function slotOf(key: number, length: number): number {
 function widen<T extends Uint8Array | Int32Array>(from: T, to: T): T {
   to.set(from)
   return to
+}
+
+/** Most bytes kept for further grammars of a vocabulary. */
+const sharedBytesMax = 32 * 1024 * 1024
+
+/** Things by key, of which those used least recently go when they are too large together. */
+export class SharedMemory {
+  readonly #things = new Map<string, { thing: unknown; size: number }>()
+  #size = 0
+
+  /** The thing kept under the key, or what `make` makes; `sizeOf` tells its bytes. */
+  take<T>(key: string, make: () => T, sizeOf: (thing: T) => number): T {
+    const known = this.#things.get(key)
+    const thing = known === undefined ? make() : (known.thing as T)
+    const size = known?.size ?? sizeOf(thing) + 2 * key.length
+    this.#things.delete(key)
+    this.#things.set(key, { thing, size })
+    if (known === undefined) this.#size += size
+    for (const [oldest, { size: freed }] of this.#things) {
+      if (this.#size <= sharedBytesMax) break
+      this.#things.delete(oldest)
+      this.#size -= freed
+    }
+    return thing
+  }
 }
 
 const tries = new WeakMap<GrammarVocabulary, TokenTrie>()

@@ -1,9 +1,12 @@
 // GBNF: notation, masks and states, and that no grammar hangs.
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { GrammarError } from '../../../src/errors/index.ts'
 import { compileGrammar, type GrammarState } from '../../../src/text/grammar/index.ts'
 import { createSampler } from '../../../src/text/sampling/index.ts'
 import { byteTokens, makeVocabulary, pieces } from './vocabulary.ts'
+
+// Machines are slow now and then; what must not take long says so itself.
+setDefaultTimeout(600_000)
 
 const vocabulary = makeVocabulary(pieces, ['<think>', '</think>'])
 const think = vocabulary.tokenId!('<think>')!

@@ -1,5 +1,5 @@
 // JSON Schema keyword by keyword: what is matched, what is refused by name, what is decided.
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { GrammarError } from '../../../src/errors/index.ts'
 import {
   compileJsonSchema,
@@ -8,6 +8,9 @@ import {
   type SchemaWarning,
 } from '../../../src/text/grammar/index.ts'
 import { makeVocabulary, pieces } from './vocabulary.ts'
+
+// Machines are slow now and then; what must not take long says so itself.
+setDefaultTimeout(600_000)
 
 const vocabulary = makeVocabulary(pieces)
 const encoder = new TextEncoder()

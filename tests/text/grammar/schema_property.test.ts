@@ -1,6 +1,6 @@
 // Property tests: whatever a schema's grammar completes is JSON that ajv accepts, and JSON that ajv
 // accepts (in declared order, without undeclared properties) is matched.
-import { describe, expect, test } from 'bun:test'
+import { describe, expect, setDefaultTimeout, test } from 'bun:test'
 import Ajv2020 from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { GrammarError } from '../../../src/errors/index.ts'
@@ -11,6 +11,9 @@ import {
 } from '../../../src/text/grammar/index.ts'
 import { sample } from '../../tier.ts'
 import { makeVocabulary, pieces } from './vocabulary.ts'
+
+// Machines are slow now and then; what must not take long says so itself.
+setDefaultTimeout(600_000)
 
 const vocabulary = makeVocabulary(pieces)
 const runs = sample({ test: 40, ci: 400, full: 10_000 })
