@@ -5,6 +5,9 @@ import type { Nfa, NfaRule } from './nfa.ts'
 /** Most local states of a grammar; subset construction can be exponential. */
 const localStateMax = 1 << 16
 
+/** Most positions that closing sets of positions may take, in all. */
+const workMax = 1 << 24
+
 /** A set of positions of one rule, closed under empty moves, made once for each set. */
 export interface LocalState {
   readonly id: number
@@ -134,6 +137,9 @@ export class LocalStates {
     if (before !== undefined) return before
     const positions = this.#close(from).filter((at) => at === rule.end || this.#hasEdges(at))
     this.#work += positions.length
+    if (this.#work > workMax) {
+      throw new GrammarError(rule.name, '', 'the rule is too ambiguous to be made deterministic')
+    }
     const key = positions.join()
     const state = this.#known.get(key) ?? this.#make(rule, positions, key)
     this.#closed.set(fromKey, state)

@@ -213,6 +213,29 @@ describe('states', () => {
     }
   })
 
+  test('in a large vocabulary masks are the same as one token after the other', () => {
+    const letters = 'abcdefgh'
+    const strings = Array.from({ length: 6000 }, (_, i) => {
+      const length = 1 + (i % 9)
+      const chars = Array.from({ length }, (_, k) => letters[(i >> (2 * k)) % 8])
+      return chars.join('') + (i % 7 === 0 ? '!' : i % 11 === 0 ? '!?' : '')
+    })
+    const large = makeVocabulary(strings)
+    const grammar = compileGrammar(
+      'root ::= [a-h]{4,14} "!" [?]* | [a-z]+ "." | "b"{2,3} "!"',
+      large,
+    )
+    for (const text of ['', 'a', 'ab', 'bb', 'abcde', 'abcdefgha', 'abcdefghabcdef', 'zz']) {
+      const state = grammar.start()
+      for (const token of byteTokens(text)) state.accept(token)
+      const mask = state.mask()
+      for (let token = 0; token < large.size; token++) {
+        const isSet = ((mask[token >>> 5]! >>> (token & 31)) & 1) === 1
+        if (isSet !== state.allows(token)) throw new Error(`token ${token} after ${text}`)
+      }
+    }
+  })
+
   test('a long generation moves to a fresh machine and stays the same', () => {
     const grammar = compileGrammar(
       'root ::= list\nlist ::= "[" list? "]" | "(" [a-z]{0,9000} ")"',

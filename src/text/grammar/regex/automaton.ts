@@ -15,6 +15,9 @@ const stateMax = 20_000
 /** Most parts a regular expression may have once its counts are written out. */
 const nodeMax = 50_000
 
+/** Most nodes in all sets of an automaton that is made deterministic. */
+const workMax = 4_000_000
+
 /** A deterministic automaton over code points; state 0 is the start, no edge means no match. */
 export interface Dfa {
   edges: { points: CodePoints; to: number }[][]
@@ -179,6 +182,7 @@ class Determiniser {
   readonly #ids = new Map<string, number>()
   readonly #sets: (readonly number[] | 'matched')[] = []
   readonly #result: Dfa = { edges: [], accepting: [] }
+  #work = 0
 
   constructor(nfa: RegexNfa) {
     this.#nfa = nfa
@@ -220,6 +224,8 @@ class Determiniser {
     const set = [...open]
       .filter((at) => this.#nfa.nodes[at]!.points !== undefined)
       .sort((a, b) => a - b)
+    this.#work += open.size
+    if (this.#work > workMax) throw new RegexProblem('it is too much to make deterministic')
     const ends = matched || this.#close(from, atStart, true).has(this.#nfa.final)
     const key = matched ? 'matched' : `${ends} ${set}`
     let id = this.#ids.get(key)

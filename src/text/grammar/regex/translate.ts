@@ -62,18 +62,46 @@ function translate(regex: Regex, write: WriteCharacter): Expression {
   throw new Error(`an anchor was overlooked: ${regex.kind}`)
 }
 
+/** A class that comes `min` to `max` times. */
+interface Run {
+  points: CodePoints
+  min: number
+  max: number
+}
+
 /**
- * `C{min,max}` when the whole text consists of one class, as in `^[a-z]+$`: such patterns can be
- * combined with lengths by counting alone.
+ * The strings that the expression matches whole and that have `min` to `max` code points, where that
+ * can be told by counting: for a sequence of classes of which one at most varies in number, as in
+ * `^[a-z][a-z0-9-]*$`. Undefined for other expressions.
  */
-export function asRepeatedClass(
+export function translateWithLength(
   regex: Regex,
-): { points: CodePoints; min: number; max: number } | undefined {
-  if (regex.kind !== 'sequence' || regex.items.length !== 3) return undefined
-  const [first, middle, last] = regex.items as [Regex, Regex, Regex]
-  if (first.kind !== 'start' || last.kind !== 'end' || middle.kind !== 'repeat') return undefined
-  const { item, min, max } = middle
-  return item.kind === 'class' ? { points: item.points, min, max } : undefined
+  min: number,
+  max: number,
+  write: WriteCharacter,
+): Expression | undefined {
+  if (regex.kind !== 'sequence') return undefined
+  const { items } = regex
+  if (items[0]?.kind !== 'start' || items[items.length - 1]?.kind !== 'end') return undefined
+  const runs = items.slice(1, -1).map(asRun)
+  if (runs.includes(undefined)) return undefined
+  const fixed = (runs as Run[]).filter((run) => run.min === run.max)
+  if (runs.length - fixed.length > 1) return undefined
+  const length = fixed.reduce((sum, run) => sum + run.min, 0)
+  if (runs.length === fixed.length && (length < min || length > max)) return choice()
+  const parts = (runs as Run[]).map((run) => {
+    const isFixed = run.min === run.max
+    const low = isFixed ? run.min : Math.max(run.min, min - length)
+    const high = isFixed ? run.max : Math.min(run.max, max - length)
+    return low > high ? choice() : repeat(write(intersect(run.points, allScalars)), low, high)
+  })
+  return sequence(...parts)
+}
+
+function asRun(item: Regex): Run | undefined {
+  if (item.kind === 'class') return { points: item.points, min: 1, max: 1 }
+  if (item.kind !== 'repeat' || item.item.kind !== 'class') return undefined
+  return { points: item.item.points, min: item.min, max: item.max }
 }
 
 /** An automaton as a graph. */

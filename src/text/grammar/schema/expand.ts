@@ -5,6 +5,9 @@ import { type Atom, below, type JsonSchema, type KeywordPolicy, type Located } f
 /** Most ways in which one value may choose among anyOf and oneOf. */
 const alternativeMax = 1000
 
+/** Most steps of taking schemas apart, over a whole compilation. */
+const stepMax = 1_000_000
+
 /** Deepest nesting of references and applicators over one value. */
 const depthMax = 200
 
@@ -22,6 +25,7 @@ export class Expander {
   readonly #named = new Map<string, Located>()
   readonly #atoms = new Map<string, Atom>()
   readonly #checked = new Set<string>()
+  #steps = 0
 
   constructor(root: JsonSchema, policy: KeywordPolicy, areDisjoint: AreDisjoint) {
     this.#root = root
@@ -50,6 +54,9 @@ export class Expander {
       )
     }
     const [next, ...rest] = pending
+    if (++this.#steps > stepMax) {
+      throw new GrammarError('schema', next?.path ?? '', 'too many combinations to take apart')
+    }
     if (next === undefined) {
       results.push(done)
       return

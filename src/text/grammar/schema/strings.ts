@@ -1,9 +1,8 @@
 // Strings of a schema: lengths, patterns and formats.
-import { allScalars, intersect } from '../code_points.ts'
 import { choice, type Expression, repeat, rule } from '../expression.ts'
 import { type Dfa, intersectDfa, lengthDfa, searchDfa } from '../regex/automaton.ts'
 import { parseRegex, type Regex, RegexProblem } from '../regex/syntax.ts'
-import { asRepeatedClass, dfaGraph, translateSearch } from '../regex/translate.ts'
+import { dfaGraph, translateSearch, translateWithLength } from '../regex/translate.ts'
 import { largest, smallest } from './constraints.ts'
 import { formatPatterns } from './formats.ts'
 import { anyCharacter, jsonRule, quoted, stringCharacter } from './json_text.ts'
@@ -62,15 +61,10 @@ function characters(patterns: readonly Pattern[], min: number, max: number): Exp
   const isBounded = min > 0 || max < Number.POSITIVE_INFINITY
   const [first] = patterns
   if (patterns.length === 1) {
-    const direct = isBounded ? undefined : translateSearch(first!.regex, stringCharacter)
+    const direct = isBounded
+      ? translateWithLength(first!.regex, min, max, stringCharacter)
+      : translateSearch(first!.regex, stringCharacter)
     if (direct !== undefined) return direct
-    const repeated = asRepeatedClass(first!.regex)
-    if (repeated !== undefined) {
-      const low = Math.max(min, repeated.min)
-      const high = Math.min(max, repeated.max)
-      if (low > high) return never
-      return repeat(stringCharacter(intersect(repeated.points, allScalars)), low, high)
-    }
   }
   let dfa: Dfa | undefined
   for (const { regex } of patterns) {
