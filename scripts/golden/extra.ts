@@ -1,6 +1,7 @@
 // Golden part `extra`: several sequences in one cache, shifts, rope overrides, types of the cache.
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { loadAdapters } from '../../src/engine/adapters.ts'
 import { Context } from '../../src/engine/context.ts'
 import type { KvType } from '../../src/engine/kv_memory.ts'
 import type { LoadedModel } from '../../src/engine/load.ts'
@@ -17,13 +18,19 @@ interface Decode {
   cols: number
 }
 
+interface SetLora {
+  op: 'set_lora'
+  file: string
+  scale: number
+}
+
 type Step =
   | Decode
   | { op: 'seq_rm'; seq: number; p0: number; p1: number }
   | { op: 'seq_cp'; src: number; dst: number; p0: number; p1: number }
   | { op: 'seq_add'; seq: number; p0: number; p1: number; delta: number }
   | { op: 'clear' }
-  | { op: 'set_lora'; file: string; scale: number }
+  | SetLora
 
 interface Case {
   id: string
@@ -52,7 +59,7 @@ export const run: Run = async (folder, report, { only }) => {
     let model: LoadedModel | undefined
     try {
       model = await loadCompressed(join(folder, '..', c.model, 'model.gguf.zst'))
-      await checkCase(c, cases, override(model, c), recorded, report)
+      await checkCase(c, { cases, recorded, folder, report }, override(model, c))
     } catch (error) {
       report.fail(c.id, String(error))
     } finally {
@@ -96,26 +103,38 @@ const toleranceOf = (c: Case, step: Decode, cases: readonly Case[], data: Record
 const keyType = (c: Case): KvType => c.kv_k ?? c.kv ?? 'f16'
 const valueType = (c: Case): KvType => c.kv_v ?? c.kv ?? 'f16'
 
+interface Setting {
+  cases: readonly Case[]
+  recorded: Recorded
+  folder: string
+  report: Report
+}
+
 const checkCase = async (
   c: Case,
-  cases: readonly Case[],
+  { cases, recorded, folder, report }: Setting,
   model: LoadedModel,
-  recorded: Recorded,
-  report: Report,
 ) => {
   const sequences = Math.max(...c.steps.flatMap(sequencesOf), 0) + 1
-  using context = new Context(model, {
-    size: 256,
-    batchSize: 64,
-    sequences,
-    kv: { keys: keyType(c), values: valueType(c) },
-  })
+  const open = (weights: LoadedModel['weights']) =>
+    new Context(
+      { ...model, weights },
+      { size: 256, batchSize: 64, sequences, kv: { keys: keyType(c), values: valueType(c) } },
+    )
+  using owned = new DisposableStack()
+  let context = owned.use(open(model.weights))
+  const adapt = async ({ file, scale }: SetLora) => {
+    const refs = [{ path: join(folder, file), scale }]
+    const { weights, buffers } = await loadAdapters(refs, 'llama', model.weights, model.device)
+    for (const buffer of buffers) owned.use(buffer)
+    return owned.use(open(new Map([...model.weights, ...weights])))
+  }
   for (const [i, step] of c.steps.entries()) {
     if (step.op === 'seq_rm') await context.remove(step.seq, step.p0, step.p1)
     else if (step.op === 'seq_cp') await context.copy(step.src, step.dst, step.p0, step.p1)
     else if (step.op === 'seq_add') await context.shift(step.seq, step.p0, step.p1, step.delta)
     else if (step.op === 'clear') await context.clear()
-    else if (step.op === 'set_lora') throw new Error('adapters are not supported yet')
+    else if (step.op === 'set_lora') context = await adapt(step)
     else {
       const rows = step.tokens.map((token, r) => {
         const [sequence, ...others] = step.seq[r]!

@@ -4,11 +4,16 @@ import type { Weights } from './weights.ts'
 
 export type Layer = (x: Tensor) => Tensor
 
-/** x W^T + b: [rows, inputs] to [rows, outputs]; the bias is optional in the file. */
+/** x W^T + b: [rows, inputs] to [rows, outputs]; bias and adapters are there or not. */
 export const linear = (weights: Weights, inputs: number, outputs: number): Layer => {
   const weight = weights.get('weight', [outputs, inputs])
   const bias = weights.find('bias', [outputs])
-  return (x) => x.linear(weight, bias)
+  const adapters = weights.adapters('weight')
+  return (x) =>
+    adapters.reduce(
+      (y, { a, b, scale }) => y.add(x.linear(a).linear(b).mul(scale)),
+      x.linear(weight, bias),
+    )
 }
 
 /** Root mean square normalisation, Zhang and Sennrich 2019 (arXiv:1910.07467). */

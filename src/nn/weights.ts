@@ -15,6 +15,13 @@ export interface StoredTensor {
   readonly offset: number
 }
 
+/** scale * b a is added to a weight. */
+export interface Adapter {
+  readonly a: Tensor // [rank, inputs]
+  readonly b: Tensor // [outputs, rank]
+  readonly scale: Tensor // [1]
+}
+
 /** The weights whose names start with a prefix, as tensors of one graph. */
 export class Weights {
   private readonly graph: Graph
@@ -60,11 +67,30 @@ export class Weights {
     return this.graph.weight(found.buffer, found.offset, found.dtype, shape)
   }
 
+  /** The low-rank adapters of a weight [outputs, inputs], in the order they are added. */
+  adapters(name: string): Adapter[] {
+    const found: Adapter[] = []
+    for (let index = 0; ; index++) {
+      const part = (which: 'a' | 'b' | 'scale') => {
+        const full = adapterName(this.prefix + name, index, which)
+        const stored = this.stored.get(full)
+        return stored && this.graph.weight(stored.buffer, stored.offset, stored.dtype, stored.shape)
+      }
+      const [a, b, scale] = [part('a'), part('b'), part('scale')]
+      if (a === undefined || b === undefined || scale === undefined) return found
+      found.push({ a, b, scale })
+    }
+  }
+
   /** The tensor of this name, or undefined when the file has none. */
   find(name: string, shape: readonly number[]): Tensor | undefined {
     return this.has(name) ? this.get(name, shape) : undefined
   }
 }
+
+/** Where the parts of a weight's adapter number `index` stand. */
+export const adapterName = (weight: string, index: number, part: 'a' | 'b' | 'scale'): string =>
+  `${weight}.adapter.${index}.${part}`
 
 const list = (shape: readonly number[]) => `[${shape.join(', ')}]`
 
