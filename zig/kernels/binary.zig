@@ -53,7 +53,7 @@ fn Binary(comptime f: anytype) type {
                     const b_values = staging.read(b, b_row, from, n, &buffers[1]);
                     map.apply(2, {}, f, y_values, .{ a_values, b_values }, n);
                 }
-                staging.write(y, y_row, i, n, &buffers[2]);
+                staging.write(y, y_row, i, n, y_values);
                 i += n;
             }
         }

@@ -73,11 +73,9 @@ fn convertChunk(y: *const Tensor, x: *const Tensor, item: u64) void {
     var i = chunk.begin;
     while (i < chunk.end) : (i += staging.block) {
         const n: usize = @intCast(@min(staging.block, chunk.end - i));
-        var in: staging.Buffer = undefined;
-        var out: staging.Buffer = undefined;
-        const values = staging.read(x, from, i, n, &in);
-        @memcpy(staging.target(y, to, i, &out)[0..n], values);
-        staging.write(y, to, i, n, &out);
+        var buffer: staging.Buffer = undefined;
+        const values = staging.read(x, from, i, n, staging.target(y, to, i, &buffer));
+        staging.write(y, to, i, n, values);
     }
 }
 

@@ -49,7 +49,7 @@ pub fn run(
             }
             const y = staging.target(&all[0], row, i, &buffers[arity]);
             apply(arity, context, f, y, sources, n);
-            staging.write(&all[0], row, i, n, &buffers[arity]);
+            staging.write(&all[0], row, i, n, y);
         }
     }
 }

@@ -47,7 +47,7 @@ fn run(task: *const abi.Task, begin: u64, end: u64, _: [*]align(64) u8) callconv
             const to = staging.target(y, y_row, i, &out);
             const w = if (weight) |all| all + i else null;
             scaleRow(to, from, w, scale, count);
-            staging.write(y, y_row, i, count, &out);
+            staging.write(y, y_row, i, count, to);
         }
     }
 }

@@ -47,24 +47,11 @@ fn writeChunk(
     from: [*]const u8,
     chunk: split.Chunk,
 ) void {
-    const packed_table = table.nb[0] == dtypes.layout(table.dtype).block_bytes;
-    const layout = dtypes.layout(table.dtype);
-    if (packed_table and staging.isDirect(values)) {
-        const row: [*]const f32 = @ptrCast(@alignCast(from));
-        const bytes = to + chunk.begin / layout.block_len * layout.block_bytes;
-        const n: usize = @intCast(chunk.end - chunk.begin);
-        const known = formats.quantizeRow(table.dtype, row + chunk.begin, bytes, n, null);
-        std.debug.assert(known);
-        return;
-    }
     var i = chunk.begin;
     while (i < chunk.end) : (i += staging.block) {
         const n: usize = @intCast(@min(staging.block, chunk.end - i));
-        var in: staging.Buffer = undefined;
-        var out: staging.Buffer = undefined;
-        const row = staging.read(values, from, i, n, &in);
-        @memcpy(staging.target(table, to, i, &out)[0..n], row);
-        staging.write(table, to, i, n, &out);
+        var buffer: staging.Buffer = undefined;
+        staging.write(table, to, i, n, staging.read(values, from, i, n, &buffer));
     }
 }
 

@@ -24,7 +24,7 @@ pub fn isDirect(t: *const Tensor) bool {
 
 /// Values [begin, begin + n) of a row as contiguous f32; n <= block unless the tensor is direct.
 /// `begin` and n are whole blocks of the format, which can be dequantized.
-pub fn read(t: *const Tensor, row: [*]const u8, begin: u64, n: usize, buffer: *Buffer) [*]const f32 {
+pub fn read(t: *const Tensor, row: [*]const u8, begin: u64, n: usize, buffer: [*]f32) [*]const f32 {
     const source = row + begin / dtypes.layout(t.dtype).block_len * t.nb[0];
     if (isDirect(t)) return @ptrCast(@alignCast(source));
     var storage: Packed = undefined;
@@ -35,17 +35,21 @@ pub fn read(t: *const Tensor, row: [*]const u8, begin: u64, n: usize, buffer: *B
 }
 
 /// Where to put values [begin, …) of a row before `write`: the row itself if it is direct.
-pub fn target(t: *const Tensor, row: [*]u8, begin: u64, buffer: *Buffer) [*]f32 {
+pub fn target(t: *const Tensor, row: [*]u8, begin: u64, buffer: [*]f32) [*]f32 {
     return if (isDirect(t)) @ptrCast(@alignCast(row + begin * @sizeOf(f32))) else buffer;
 }
 
-/// Stores what was put at `target`, in a format that can be quantized.
-pub fn write(t: *const Tensor, row: [*]u8, begin: u64, n: usize, buffer: *const Buffer) void {
-    if (isDirect(t)) return;
+/// Stores n values, which may lie at `target` already, in a format that can be quantized.
+pub fn write(t: *const Tensor, row: [*]u8, begin: u64, n: usize, values: [*]const f32) void {
     const destination = row + begin / dtypes.layout(t.dtype).block_len * t.nb[0];
+    if (isDirect(t)) {
+        const to: [*]f32 = @ptrCast(@alignCast(destination));
+        if (to != values) @memcpy(to[0..n], values);
+        return;
+    }
     var storage: Packed = undefined;
     const bytes = if (isPacked(t)) destination else &storage;
-    const known = formats.quantizeRow(t.dtype, buffer, bytes, n, null);
+    const known = formats.quantizeRow(t.dtype, values, bytes, n, null);
     std.debug.assert(known);
     if (!isPacked(t)) scatter(t, destination, n, &storage);
 }
