@@ -70,15 +70,16 @@ export class Candidates {
   }
 
   /** The same as `load` and then keeping the `count` best, in memory for those alone if few. */
-  loadTop(logits: Float32Array, count: number): void {
+  loadTop(logits: Float32Array, count: number, mask?: Uint32Array): void {
     if (count > heapMax) {
-      this.load(logits)
+      this.load(logits, mask)
       this.keepTop(count)
       return
     }
-    const size = Math.min(count, logits.length)
-    this.reserve(size)
-    heapSelect(this.logits, this.ids, size, logits, undefined, logits.length)
+    const most = Math.min(count, logits.length)
+    this.reserve(most)
+    const { length } = logits
+    const size = heapSelect(this.logits, this.ids, most, logits, undefined, length, mask)
     this.#hold(size, true)
   }
 

@@ -7,13 +7,13 @@ export function finite(logit: number): number {
 }
 
 /**
- * Writes the `count` largest of `source` [length] and their ids into `logits` and `ids`,
- * descending.
+ * Writes the largest of `source` [length] and their ids into `logits` and `ids`, descending, and
+ * returns how many there are: `count` at most. `source` may be `logits` itself; without `sourceIds`
+ * the ids are the indices, and of these a mask (bit i of word i >> 5) may allow some only.
  *
  * Heap-select over a binary heap with the smallest kept logit on top, then heap-sort, both with
  * Floyd's "to the bottom, then up" sift (Knuth, TAOCP 3, 5.2.3, exercise 18), which decides the
- * order of equal logits. An entry that is not kept costs one comparison. `source` may be `logits`
- * itself.
+ * order of equal logits. An entry that is not kept costs one comparison.
  */
 export function heapSelect(
   logits: Float32Array,
@@ -22,28 +22,37 @@ export function heapSelect(
   source: Float32Array,
   sourceIds: Int32Array | undefined,
   length: number,
-): void {
-  for (let i = 0; i < count; i++) {
-    logits[i] = finite(source[i]!)
-    ids[i] = sourceIds === undefined ? i : sourceIds[i]!
+  mask?: Uint32Array,
+): number {
+  let size = 0
+  let next = 0
+  for (; next < length && size < count; next++) {
+    if (mask !== undefined && !isAllowed(mask, next)) continue
+    logits[size] = finite(source[next]!)
+    ids[size++] = sourceIds === undefined ? next : sourceIds[next]!
   }
-  for (let root = (count - 2) >> 1; root >= 0; root--) {
-    sift(logits, ids, root, count, logits[root]!, ids[root]!)
+  for (let root = (size - 2) >> 1; root >= 0; root--) {
+    sift(logits, ids, root, size, logits[root]!, ids[root]!)
   }
   let floor = logits[0]!
-  for (let i = count; i < length; i = skipSmall(source, i, length, floor) + 1) {
+  for (let i = next; i < length; i = skipSmall(source, i, length, floor) + 1) {
     const logit = source[i]!
-    if (!(logit > floor)) continue
-    sift(logits, ids, 0, count, finite(logit), sourceIds === undefined ? i : sourceIds[i]!)
+    if (!(logit > floor) || (mask !== undefined && !isAllowed(mask, i))) continue
+    sift(logits, ids, 0, size, finite(logit), sourceIds === undefined ? i : sourceIds[i]!)
     floor = logits[0]!
   }
-  for (let last = count - 1; last > 0; last--) {
+  for (let last = size - 1; last > 0; last--) {
     const logit = logits[last]!
     const id = ids[last]!
     logits[last] = logits[0]!
     ids[last] = ids[0]!
     sift(logits, ids, 0, last, logit, id)
   }
+  return size
+}
+
+function isAllowed(mask: Uint32Array, id: number): boolean {
+  return ((mask[id >>> 5]! >>> (id & 31)) & 1) === 1
 }
 
 /** The last index after `i` before which nothing exceeds `floor`; eight comparisons a turn. */

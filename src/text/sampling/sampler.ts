@@ -198,12 +198,16 @@ class ChainSampler implements Sampler {
     const candidates = this.#candidates
     const { editors, truncation, choosers } = this.#stages
     let truncated = false
-    if (mask !== undefined || editors.length > 0) {
+    if (editors.length > 0) {
       candidates.load(logits, mask)
       for (const stage of editors) stage.apply(candidates)
       topK(candidates, this.#count)
+    } else if (this.#count > 0) {
+      candidates.loadTop(logits, this.#count, mask)
+    } else if (mask === undefined && this.#nucleusFirst) {
+      truncated = this.#loadNucleus(logits)
     } else {
-      truncated = this.#loadRaw(logits)
+      candidates.load(logits, mask)
     }
     checkPossible(candidates, mask !== undefined)
     if (!truncated) for (const stage of truncation) stage.apply(candidates)
@@ -211,13 +215,11 @@ class ChainSampler implements Sampler {
     return candidates.ids[candidates.selected]!
   }
 
-  /** Loads the candidates, and says whether they are truncated already. */
-  #loadRaw(logits: Float32Array): boolean {
-    const candidates = this.#candidates
+  /** Loads what top-p and min-p keep; false, with all loaded, when no logit is a number. */
+  #loadNucleus(logits: Float32Array): boolean {
     const { topP: p, minP: pOfBest } = this.#options
-    if (this.#nucleusFirst && loadNucleus(candidates, logits, this.#bands, p, pOfBest)) return true
-    if (this.#count > 0) candidates.loadTop(logits, this.#count)
-    else candidates.load(logits)
+    if (loadNucleus(this.#candidates, logits, this.#bands, p, pOfBest)) return true
+    this.#candidates.load(logits)
     return false
   }
 

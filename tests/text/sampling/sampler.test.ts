@@ -146,6 +146,18 @@ describe('masks', () => {
     expect(seen({ topK: 0, topP: 1, minP: 0 }, four, new Uint32Array([0b1010]))).toEqual([1, 3])
   })
 
+  test('a mask and top-k leave the best of the allowed, in the order of all their logits', () => {
+    const logits = Float32Array.from({ length: 1000 }, (_, i) => Math.fround(Math.sin(i * 7) * 9))
+    for (const topK of [1, 5, 40, 200]) {
+      const mask = new Uint32Array(32).map((_, i) => Math.imul(i + topK, 0x9e3779b1) >>> 0)
+      const allowed = [...logits.keys()].filter((id) => ((mask[id >>> 5]! >>> (id & 31)) & 1) === 1)
+      const best = allowed.sort((a, b) => logits[b]! - logits[a]!).slice(0, topK)
+      const ids = seen({ topK, topP: 1, minP: 0, temperature: 100 }, logits, mask)
+      for (const id of ids) expect(best).toContain(id)
+      if (topK <= 40) expect(ids.length).toBe(topK)
+    }
+  })
+
   test('bits beyond the vocabulary are ignored, bit 31 counts', () => {
     const logits = new Float32Array(40)
     const all = { topK: 0, topP: 1, minP: 0 }
