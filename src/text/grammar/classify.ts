@@ -201,6 +201,18 @@ export class Classifier {
   }
 }
 
+const classifiers = new WeakMap<TokenTrie, Classifier>()
+
+/** The classifier of a vocabulary, made once: it needs 16 bytes for each token. */
+export function classifierOf(trie: TokenTrie): Classifier {
+  let classifier = classifiers.get(trie)
+  if (classifier === undefined) {
+    classifier = new Classifier(trie)
+    classifiers.set(trie, classifier)
+  }
+  return classifier
+}
+
 /** Collects subtrees of the token trie into one trie of suffixes. */
 class SuffixBuilder {
   readonly #trie: TokenTrie

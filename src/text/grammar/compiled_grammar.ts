@@ -1,6 +1,13 @@
 // A grammar made ready for a vocabulary: which tokens may come next, as a mask.
 import { GrammarError } from '../../errors/index.ts'
-import { type Classification, Classifier, nextState, type SuffixTrie, setBit } from './classify.ts'
+import {
+  type Classification,
+  type Classifier,
+  classifierOf,
+  nextState,
+  type SuffixTrie,
+  setBit,
+} from './classify.ts'
 import type { Rules } from './expression.ts'
 import { type ByteSet, followBytes } from './first_follow.ts'
 import { type LocalState, LocalStates } from './local_state.ts'
@@ -35,6 +42,7 @@ export class CompiledGrammar {
   readonly #countedClasses = new Map<string, Classification>()
   readonly #masks = new Map<State, Uint32Array>()
   readonly #maskMemory: Uint32Array
+  readonly #newMask: Uint32Array
   readonly #spareMask: Uint32Array
   readonly #walkStates: Int32Array
   #machine: Machine
@@ -43,12 +51,13 @@ export class CompiledGrammar {
   constructor(rules: Rules, vocabulary: GrammarVocabulary) {
     const nfa = buildNfa(rules)
     this.trie = trieOf(vocabulary)
-    this.#classifier = new Classifier(this.trie)
+    this.#classifier = classifierOf(this.trie)
     this.#locals = new LocalStates(nfa)
     this.#follow = followBytes(nfa)
     this.#machine = new Machine(this.#locals)
     const words = (this.trie.vocabularySize + 31) >>> 5
     this.#maskMemory = new Uint32Array(masksMax * words)
+    this.#newMask = new Uint32Array(words)
     this.#spareMask = new Uint32Array(words)
     this.#walkStates = new Int32Array(this.trie.depthMax + 2)
     this.#warm()
@@ -65,36 +74,36 @@ export class CompiledGrammar {
     if (this.#machine.isFull) {
       this.#machine = new Machine(this.#locals)
       this.#masks.clear()
-      this.#maskMemory.fill(0)
     }
     return this.#machine
   }
 
   /** The mask of a state, [ceil(vocabulary / 32)]; it stays as it is until 64 others were made. */
   maskOf(machine: Machine, state: State): Uint32Array {
-    let mask = this.#masks.get(state)
-    if (mask !== undefined) return mask
-    mask = this.#freeMask()
+    const known = this.#masks.get(state)
+    if (known !== undefined) return known
+    // Made apart, so that a grammar that gives up half way spoils no mask that is kept.
+    const made = this.#newMask.fill(0)
     for (const [i, place] of state.places.entries()) {
       const { tokens, suffixes } = this.#classOf(machine, place)
       const high = place.local.rule.loop === undefined ? 0 : place.high
-      tokens.addTo(mask, high, i === 0, this.#spareMask)
-      if (suffixes !== undefined) this.#addSuffixes(machine, place, suffixes, mask)
+      tokens.addTo(made, high, i === 0, this.#spareMask)
+      if (suffixes !== undefined) this.#addSuffixes(machine, place, suffixes, made)
     }
-    if (state.complete) for (const token of this.trie.endOfGeneration) setBit(mask, token)
+    if (state.complete) for (const token of this.trie.endOfGeneration) setBit(made, token)
+    const mask = this.#freeMask()
+    mask.set(made)
     this.#masks.set(state, mask)
     return mask
   }
 
   #freeMask(): Uint32Array {
-    if (this.#masks.size < masksMax) {
-      const words = this.#spareMask.length
-      const first = this.#masks.size * words
-      return this.#maskMemory.subarray(first, first + words)
-    }
+    const { size } = this.#masks
+    const words = this.#newMask.length
+    if (size < masksMax) return this.#maskMemory.subarray(size * words, (size + 1) * words)
     const [oldest, mask] = this.#masks.entries().next().value!
     this.#masks.delete(oldest)
-    return mask.fill(0)
+    return mask
   }
 
   /** Adds tokens that run past the end of the place's rule and fit what follows there. */

@@ -87,6 +87,7 @@ export class Machine {
   /** The state before any text. */
   start(): number {
     const { start } = this.locals.nfa
+    this.#begin()
     this.#enqueue(this.place(this.locals.start(start), 0, 0, this.bottom), false)
     const state = this.#close(start.nullable)
     return state === dead ? this.#intern([], false) : state
@@ -118,6 +119,7 @@ export class Machine {
   /** The state after the rule above `place` has ended. */
   returned(place: Place): number {
     if (place.returned === 0) {
+      this.#begin()
       if (place !== this.bottom) this.#enqueue(place, true)
       place.returned = this.#close(place === this.bottom)
     }
@@ -128,6 +130,7 @@ export class Machine {
   step(state: number, byte: number): number {
     const known = this.rows[256 * state + byte]!
     if (known !== 0) return known
+    this.#begin()
     for (const place of this.states[state]!.places) {
       const next = this.locals.row(place.local)[byte]
       if (next) this.#enqueue(this.place(next, place.low, place.high, place.parent!), true)
@@ -139,6 +142,7 @@ export class Machine {
 
   /** The state after a token that the grammar names or excludes, or `dead` when it does neither. */
   stepToken(state: number, token: number): number {
+    this.#begin()
     for (const place of this.states[state]!.places) {
       for (const { ids, negated, to } of this.locals.tokens(place.local)) {
         if (ids.includes(token) === negated) continue
@@ -172,24 +176,42 @@ export class Machine {
     return own
   }
 
+  /** Forgets what is queued still when the last search gave up. */
+  #begin(): void {
+    this.#queue.length = 0
+    this.#queueLeaves.length = 0
+  }
+
   #enqueue(place: Place, leaves: boolean): void {
     this.#queue.push(place)
     this.#queueLeaves.push(leaves)
   }
 
   /**
-   * Follows calls and ends of rules from the queued places until only places with input are left.
-   * `leaves` says whether the end of a place's rule counts: not where it has just been entered,
-   * since callers go past nullable rules themselves. `dead` when nothing is left and nothing ended.
+   * The state of the queued places and of those they lead to without input; `dead` when no place
+   * has input and nothing ended. `complete` says that the text may end anyway.
    */
   #close(complete: boolean): number {
-    const search = ++this.#search
     const found: Place[] = []
-    let ended = complete
+    const ended = this.#follow(found) || complete
+    return found.length === 0 && !ended ? dead : this.#intern(found, ended)
+  }
+
+  /**
+   * Follows calls and ends of rules from the queued places until only places with input are left;
+   * true when the text may end. A queued place's end counts only where `leaves` says so: not where
+   * its rule has just been entered, since callers go past nullable rules themselves.
+   */
+  #follow(found: Place[]): boolean {
+    const search = ++this.#search
+    let ended = false
     let steps = 0
     for (let place = this.#queue.pop(); place !== undefined; place = this.#queue.pop()) {
       const leaves = this.#queueLeaves.pop()!
-      if (++steps > 16 * placesMax || found.length > placesMax) this.#giveUp()
+      if (++steps > 16 * placesMax || found.length > placesMax) {
+        const problem = `ambiguous: more than ${placesMax} ways to read the text`
+        throw new GrammarError('grammar', '', problem)
+      }
       if (place.seenIn !== search) {
         place.seenIn = search
         if (place.local.hasInput) found.push(place)
@@ -200,7 +222,7 @@ export class Machine {
         if (this.#leave(place)) ended = true
       }
     }
-    return found.length === 0 && !ended ? dead : this.#intern(found, ended)
+    return ended
   }
 
   /** Begins a rule. A call in last position needs no place to return to. */
@@ -272,12 +294,6 @@ export class Machine {
       const { openBytes } = this.locals.read(local)
       for (let i = 0; i < openBytes.length; i++) rows[start + openBytes[i]!] = 0
     }
-  }
-
-  #giveUp(): never {
-    this.#queue.length = 0
-    this.#queueLeaves.length = 0
-    throw new GrammarError('grammar', '', `ambiguous: more than ${placesMax} ways to read the text`)
   }
 }
 

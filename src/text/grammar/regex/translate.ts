@@ -70,9 +70,9 @@ interface Run {
 }
 
 /**
- * The strings that the expression matches whole and that have `min` to `max` code points, where that
- * can be told by counting: for a sequence of classes of which one at most varies in number, as in
- * `^[a-z][a-z0-9-]*$`. Undefined for other expressions.
+ * The strings that the expression matches whole and that have `min` to `max` code points, where
+ * that can be told by counting: for a sequence of classes of which one at most varies in number, as
+ * in `^[a-z][a-z0-9-]*$`. Undefined for other expressions.
  */
 export function translateWithLength(
   regex: Regex,
