@@ -322,6 +322,28 @@ describe('bounds', () => {
     survives('root ::= x x x\nx ::= "a" | x2\nx2 ::= "(" x x ")" | "(" x ")"', '('.repeat(200))
   })
 
+  test('a grammar that gives up on one text still serves others', () => {
+    const rules = 'root ::= y | z\ny ::= "a" root "b"\nz ::= "a" root "c" | "a"'
+    const grammar = compileGrammar(rules, vocabulary)
+    const state = grammar.start()
+    const takeMany = () => {
+      for (let i = 0; i < 40; i++) {
+        state.mask()
+        state.accept(0x61)
+      }
+    }
+    expect(takeMany).toThrow(/ambiguous/)
+    const other = grammar.start()
+    for (const token of byteTokens('aaabc')) {
+      const mask = other.mask()
+      for (let id = 0; id < vocabulary.size; id++) {
+        expect(((mask[id >>> 5]! >>> (id & 31)) & 1) === 1).toBe(other.allows(id))
+      }
+      other.accept(token)
+    }
+    expect(other.isComplete).toBe(true)
+  })
+
   test('automata that are exponential when made deterministic as a whole', () => {
     survives(`root ::= [ab]* "a" ${'[ab]'.repeat(40)}`, 'ab'.repeat(300))
   })
