@@ -1,4 +1,5 @@
 // "leaven": load a model, generate text.
+export { bundledModel } from './engine/bundled_model.ts'
 export {
   type FinishReason,
   type GenerateOptions,
@@ -12,7 +13,7 @@ export {
   type Timings,
   type Usage,
 } from './engine/generation.ts'
-export type { LoadOptions, ModelSource } from './engine/load.ts'
+export type { LoadOptions, ModelFile, ModelSource } from './engine/load.ts'
 export {
   type EvaluateOptions,
   type Logits,
@@ -27,4 +28,5 @@ export {
   type PerplexityOptions,
 } from './engine/perplexity.ts'
 export * from './errors/index.ts'
+export { FileSlice } from './files/index.ts'
 export type { Tokenizer } from './text/tokenizer/index.ts'

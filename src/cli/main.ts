@@ -1,5 +1,6 @@
 #!/usr/bin/env bun
 // The leaven command: finds the subcommand, runs it, and says what went wrong in one line.
+import { bundleCommand } from './bundle.ts'
 import { type Command, readArguments, UsageError } from './command.ts'
 import { devicesCommand } from './devices.ts'
 import { generateCommand } from './generate.ts'
@@ -14,6 +15,7 @@ const commands: readonly Command[] = [
   generateCommand,
   inspectCommand,
   tokenizeCommand,
+  bundleCommand,
   devicesCommand,
 ]
 

@@ -3,10 +3,9 @@ import { stat } from 'node:fs/promises'
 import type { DeviceBuffer } from '../device/buffer.ts'
 import { type Device, type DeviceId, devices } from '../device/device.ts'
 import { DeviceError, LeavenError, UnsupportedModelError } from '../errors/index.ts'
-import { type Gguf, type GgufTensor, readGguf } from '../files/index.ts'
+import { FileSlice, type Gguf, type GgufFile, type GgufTensor, readGguf } from '../files/index.ts'
 import { type Architecture, architectureOf, type DecoderConfig } from '../models/architecture.ts'
 import { isDType } from '../native/dtype.ts'
-import { dtypes } from '../native/ops.gen.ts'
 import type { StoredTensor } from '../nn/weights.ts'
 import {
   createTokenizerAsync,
@@ -47,7 +46,12 @@ export interface LoadedModel {
   readonly buffers: readonly DeviceBuffer[]
 }
 
-export type ModelSource = string | URL | Blob
+/**
+ * A path, a file URL, a Blob, Bun.file(), or a part of a file: see `bundledModel`. The first part
+ * of a split file is enough where the others lie beside it; else all are given, in an array.
+ */
+export type ModelSource = ModelFile | readonly ModelFile[]
+export type ModelFile = string | URL | Blob | FileSlice
 
 /**
  * Reads a GGUF file. Throws GgufError for one that is damaged, UnsupportedModelError for one that
@@ -127,15 +131,20 @@ const deviceOf = (id: string): Device => {
 }
 
 const checkSource = async (source: ModelSource): Promise<ModelSource> => {
-  if (typeof source !== 'string' && !(source instanceof URL) && !(source instanceof Blob)) {
-    throw new TypeError('load() takes a path, a file URL, a Blob or Bun.file()')
-  }
-  if (source instanceof Blob) return source
-  const found = await stat(source).catch((cause: NodeJS.ErrnoException) => {
-    throw new LeavenError('FILE_UNREADABLE', `${String(source)}: ${reasonOf(cause)}`, { cause })
-  })
-  if (!found.isFile()) throw new LeavenError('FILE_UNREADABLE', `${String(source)}: not a file`)
+  for (const file of Array.isArray(source) ? source : [source]) await checkFile(file)
   return source
+}
+
+const checkFile = async (file: unknown): Promise<void> => {
+  if (file instanceof Blob) return
+  if (typeof file !== 'string' && !(file instanceof URL) && !(file instanceof FileSlice)) {
+    throw new TypeError('load() takes a path, a file URL, a Blob, Bun.file() or a FileSlice')
+  }
+  const path = file instanceof FileSlice ? file.path : file
+  const found = await stat(path).catch((cause: NodeJS.ErrnoException) => {
+    throw new LeavenError('FILE_UNREADABLE', `${String(path)}: ${reasonOf(cause)}`, { cause })
+  })
+  if (!found.isFile()) throw new LeavenError('FILE_UNREADABLE', `${String(path)}: not a file`)
 }
 
 const reasonOf = (cause: NodeJS.ErrnoException): string =>
@@ -153,12 +162,12 @@ const loadWeights = async (
   let loaded = 0
   for (const [index, file] of gguf.files.entries()) {
     const tensors = gguf.tensors.filter((tensor) => tensor.fileIndex === index)
-    const map = options.mmap !== false && typeof file.source === 'string'
-    const mapped = map ? device.map(file.source as string, 0, file.size) : undefined
+    const range = options.mmap === false ? undefined : rangeOf(file)
+    const mapped = range && device.map(range.path, range.offset, file.size)
     if (mapped !== undefined) buffers.push(mapped)
     for (const tensor of tensors) {
       const place =
-        mapped !== undefined && isAligned(tensor)
+        mapped !== undefined && isAligned(tensor, range!.offset)
           ? { buffer: mapped, offset: tensor.offset }
           : await copyTensor(gguf, tensor, device, options.signal, buffers)
       loaded += tensor.sizeBytes
@@ -170,11 +179,17 @@ const loadWeights = async (
   return weights
 }
 
-/** Scalars must lie at multiples of their size; blocks may lie anywhere. */
-const isAligned = (tensor: GgufTensor): boolean => {
-  const { blockLength, blockBytes } = dtypes[dtypeOf(tensor)]
-  return blockLength > 1 || tensor.offset % blockBytes === 0
+/** Where the file can be mapped from; undefined for what is no file of this machine. */
+const rangeOf = ({ source }: GgufFile): { path: string; offset: number } | undefined => {
+  if (typeof source === 'string') return { path: source, offset: 0 }
+  return source instanceof FileSlice ? source : undefined
 }
+
+/** Programs take weights at multiples of 8 bytes; maps begin on a page. */
+const weightAlignment = 8
+
+const isAligned = (tensor: GgufTensor, fileOffset: number): boolean =>
+  (fileOffset + tensor.offset) % weightAlignment === 0
 
 const dtypeOf = (tensor: GgufTensor) => {
   if (isDType(tensor.type)) return tensor.type

@@ -1,4 +1,5 @@
 // Every error class of leaven, one small file each.
+export { BundleError } from './bundle_error.ts'
 export { ContextOverflowError } from './context_overflow_error.ts'
 export { DeviceError } from './device_error.ts'
 export { DisposedError } from './disposed_error.ts'

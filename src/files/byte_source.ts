@@ -4,6 +4,7 @@ import { closeSync, fstatSync, openSync, readSync, type Stats, statSync } from '
 import { type FileHandle, open } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { GgufError } from '../errors/index.ts'
+import { FileSlice } from './file_slice.ts'
 
 /** Random access to the bytes of one file. Sizes and offsets are bytes. */
 export interface ByteSource {
@@ -20,7 +21,13 @@ export interface SyncByteSource extends ByteSource, Disposable {
 }
 
 /** What a GGUF file can be read from. A URL must be a `file:` URL. */
-export type GgufSource = string | URL | Blob | ByteSource
+export type GgufSource = string | URL | Blob | FileSlice | ByteSource
+
+/** Bytes that lie in a file of this machine: a whole one, by its path, or a part of one. */
+export type FilePlace = string | FileSlice
+
+export const isFilePlace = (source: unknown): source is FilePlace =>
+  typeof source === 'string' || source instanceof FileSlice
 
 const unreadable = (path: string, cause: unknown): GgufError => {
   const code = (cause as { code?: unknown }).code ?? 'unknown'
@@ -36,32 +43,42 @@ const checkRegular = (path: string, stats: Stats): void => {
   throw new GgufError({ file: path, field: 'file', offset: 0, value: what }, `it is ${what}`)
 }
 
-/** The present size of the file in bytes; throws a GgufError when it is gone. */
-export const fileSize = (path: string): number => {
+/** Bytes of `place` that are there at present; throws a GgufError when its file is gone. */
+export const presentSize = (place: FilePlace): number => {
+  const { path, offset, size } = rangeOf(place)
   try {
-    return statSync(path).size
+    return sizeWithin(statSync(path).size, offset, size)
   } catch (cause) {
     throw unreadable(path, cause)
   }
 }
 
-/** Opens `path` for positioned reads on this thread; throws a GgufError when it cannot be read. */
-export const openFileSync = (path: string): SyncByteSource => {
+const rangeOf = (place: FilePlace) =>
+  typeof place === 'string'
+    ? { path: place, offset: 0, size: Number.POSITIVE_INFINITY, name: place }
+    : place
+
+const sizeWithin = (fileBytes: number, offset: number, size: number): number =>
+  Math.max(0, Math.min(size, fileBytes - offset))
+
+/** Opens `place` for positioned reads on this thread; throws a GgufError when it cannot be read. */
+export const openFileSync = (place: FilePlace): SyncByteSource => {
+  const { path, offset, size, name } = rangeOf(place)
   let file: number | undefined
   try {
     checkRegular(path, statSync(path))
     file = openSync(path, 'r')
     const stats = fstatSync(file)
     checkRegular(path, stats)
-    return syncSource(path, file, stats.size)
+    return syncSource(name, file, offset, sizeWithin(stats.size, offset, size))
   } catch (cause) {
     if (file !== undefined) closeSync(file)
     throw cause instanceof GgufError ? cause : unreadable(path, cause)
   }
 }
 
-const syncSource = (path: string, file: number, size: number): SyncByteSource => ({
-  name: path,
+const syncSource = (name: string, file: number, base: number, size: number): SyncByteSource => ({
+  name,
   size,
   read(offset, length) {
     const bytes = new Uint8Array(length)
@@ -69,9 +86,9 @@ const syncSource = (path: string, file: number, size: number): SyncByteSource =>
     while (filled < length) {
       let count: number
       try {
-        count = readSync(file, bytes, filled, length - filled, offset + filled)
+        count = readSync(file, bytes, filled, length - filled, base + offset + filled)
       } catch (cause) {
-        throw unreadable(path, cause)
+        throw unreadable(name, cause)
       }
       if (count === 0) break
       filled += count
@@ -81,15 +98,16 @@ const syncSource = (path: string, file: number, size: number): SyncByteSource =>
   [Symbol.dispose]: () => closeSync(file),
 })
 
-/** Opens `path` for reads off this thread; throws a GgufError when it cannot be read. */
-export const openFile = async (path: string): Promise<ByteSource & AsyncDisposable> => {
+/** Opens `place` for reads off this thread; throws a GgufError when it cannot be read. */
+export const openFile = async (place: FilePlace): Promise<ByteSource & AsyncDisposable> => {
+  const { path, offset, size, name } = rangeOf(place)
   let file: FileHandle | undefined
   try {
     checkRegular(path, statSync(path))
     file = await open(path, 'r')
     const stats = await file.stat()
     checkRegular(path, stats)
-    return handleSource(path, file, stats.size)
+    return handleSource(name, file, offset, sizeWithin(stats.size, offset, size))
   } catch (cause) {
     await file?.close()
     throw cause instanceof GgufError ? cause : unreadable(path, cause)
@@ -97,21 +115,23 @@ export const openFile = async (path: string): Promise<ByteSource & AsyncDisposab
 }
 
 const handleSource = (
-  path: string,
+  name: string,
   file: FileHandle,
+  base: number,
   size: number,
 ): ByteSource & AsyncDisposable => ({
-  name: path,
+  name,
   size,
   async read(offset, length) {
     const bytes = new Uint8Array(length)
     let filled = 0
     while (filled < length) {
+      const at = base + offset + filled
       let count: number
       try {
-        count = (await file.read(bytes, filled, length - filled, offset + filled)).bytesRead
+        count = (await file.read(bytes, filled, length - filled, at)).bytesRead
       } catch (cause) {
-        throw unreadable(path, cause)
+        throw unreadable(name, cause)
       }
       if (count === 0) break
       filled += count
@@ -134,9 +154,9 @@ export const blobSource = (blob: Blob, name = 'blob'): ByteSource => ({
   },
 })
 
-/** The path that `source` stands for; undefined for Blobs and for the caller's own sources. */
-export const pathOf = (source: GgufSource): string | undefined => {
-  if (typeof source === 'string') return source
+/** Where `source` lies in a file; undefined for Blobs and for the caller's own sources. */
+export const placeOf = (source: GgufSource): FilePlace | undefined => {
+  if (isFilePlace(source)) return source
   if (source instanceof URL) {
     if (source.protocol === 'file:') return fileURLToPath(source)
     throw new TypeError(`a GGUF file is opened by a file: URL or a path, not by ${source.href}`)

@@ -1,6 +1,12 @@
 // An opened GGUF file, or the parts of a split one: metadata, and where each tensor's bytes lie.
 import { DisposedError, GgufError } from '../errors/index.ts'
-import { type ByteSource, fileSize, openFile } from './byte_source.ts'
+import {
+  type ByteSource,
+  type FilePlace,
+  isFilePlace,
+  openFile,
+  presentSize,
+} from './byte_source.ts'
 import { shorten } from './gguf_cursor.ts'
 import { GgufMetadata } from './gguf_metadata.ts'
 import type { ParsedHeader } from './gguf_parse.ts'
@@ -17,9 +23,9 @@ export interface GgufTensor extends TensorInfo {
 /** One file of a GGUF; only split ones have more than one. */
 export interface GgufFile {
   readonly name: string
-  /** The path, which can be mapped; or what the file was read from. */
-  readonly source: string | ByteSource
-  /** Bytes of the file when it was opened. */
+  /** The path or FileSlice, which can be mapped; or what the file was read from. */
+  readonly source: FilePlace | ByteSource
+  /** Bytes of the file when it was opened; those of the slice, of a FileSlice. */
   readonly size: number
   /** Where tensor data begin. */
   readonly dataOffset: number
@@ -28,7 +34,7 @@ export interface GgufFile {
 /** A parsed file and where it came from. */
 export interface GgufPart {
   readonly header: ParsedHeader
-  readonly source: string | ByteSource
+  readonly source: FilePlace | ByteSource
 }
 
 /**
@@ -98,7 +104,7 @@ export class Gguf implements Disposable {
    */
   checkData(): void {
     const sizes = this.files.map(({ source, size }) =>
-      typeof source === 'string' ? fileSize(source) : size,
+      isFilePlace(source) ? presentSize(source) : size,
     )
     const isWhole = ({ fileIndex, offset, sizeBytes }: GgufTensor) =>
       sizeBytes === 0 || offset + sizeBytes <= sizes[fileIndex]!
@@ -141,7 +147,7 @@ export class Gguf implements Disposable {
       const problem = `its ${length} bytes are not there: the file ends at ${file.size}`
       throw new GgufError({ file: name, field, offset: from, value: file.size }, problem)
     }
-    if (typeof source !== 'string') return read(source)
+    if (!isFilePlace(source)) return read(source)
     await using file = await openFile(source)
     return await read(file)
   }

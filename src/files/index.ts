@@ -1,5 +1,6 @@
 // "leaven/files": model files, read and written.
 export type { ByteSource, GgufSource } from './byte_source.ts'
+export { FileSlice } from './file_slice.ts'
 export { Gguf, type GgufFile, type GgufTensor } from './gguf.ts'
 export { type GgufArray, GgufNumbers, GgufStrings, type GgufTypedArray } from './gguf_arrays.ts'
 export { GgufMetadata, type NumberOptions } from './gguf_metadata.ts'

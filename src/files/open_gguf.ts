@@ -3,11 +3,14 @@ import { GgufError } from '../errors/index.ts'
 import {
   type ByteSource,
   blobSource,
+  type FilePlace,
   type GgufSource,
+  isFilePlace,
   openFile,
   openFileSync,
-  pathOf,
+  placeOf,
 } from './byte_source.ts'
+import type { FileSlice } from './file_slice.ts'
 import { Gguf, type GgufPart } from './gguf.ts'
 import { parseHeader } from './gguf_parse.ts'
 import { checkParts, missingPart, otherPartPaths } from './gguf_split.ts'
@@ -18,6 +21,9 @@ export interface OpenGgufOptions {
   split?: boolean
 }
 
+/** What can be read on this thread; of the Blobs only a whole BunFile. */
+type OpenSource = string | URL | Blob | FileSlice
+
 export interface ReadGgufOptions extends OpenGgufOptions {
   signal?: AbortSignal
 }
@@ -26,7 +32,8 @@ export interface ReadGgufOptions extends OpenGgufOptions {
  * Reads the header of a GGUF file on this thread. Tensor data are not read, and may be cut off or
  * absent: see `Gguf.checkData`. Opening the first part of a split file opens them all.
  *
- * @param source a path, a file: URL or a BunFile; all parts of a split file, when in an array
+ * @param source a path, a file: URL, a BunFile or a FileSlice; all parts of a split file, when in
+ *   an array
  * @throws GgufError {file, field, offset, value} when it cannot be read or is not valid GGUF;
  *   TypeError for a Blob, which can only be read asynchronously: use `readGguf`
  * @example
@@ -34,20 +41,20 @@ export interface ReadGgufOptions extends OpenGgufOptions {
  * console.log(gguf.metadata.get('general.name'), gguf.tensors.length)
  */
 export const openGguf = (
-  source: string | URL | Blob | readonly (string | URL | Blob)[],
+  source: OpenSource | readonly OpenSource[],
   options: OpenGgufOptions = {},
 ): Gguf => {
-  const paths = sourceList(source).map((each) => {
-    const path = checkSource(each) && pathOf(each)
-    if (path !== undefined) return path
+  const places = sourceList(source).map((each) => {
+    const place = checkSource(each) && placeOf(each)
+    if (place !== undefined) return place
     throw new TypeError('openGguf takes paths, file: URLs and BunFiles; readGguf takes any Blob')
   })
-  const parts = paths.map(parsePath)
+  const parts = places.map(parsePlace)
   const first = parts[0]!
   if (options.split !== false && parts.length === 1) {
     otherPartPaths(first).forEach((path, index) => {
       try {
-        parts.push(parsePath(path))
+        parts.push(parsePlace(path))
       } catch (cause) {
         throw isMissing(cause) ? missingPart(first, path, index + 1, cause) : cause
       }
@@ -61,8 +68,8 @@ export const openGguf = (
  * millisecond, whatever its size. Of a Blob or a ByteSource (perhaps over HTTP) only the header is
  * fetched.
  *
- * @param source a path, a file: URL, a Blob, a BunFile or a ByteSource; or all parts of a split
- *   file in an array
+ * @param source a path, a file: URL, a Blob, a BunFile, a FileSlice or a ByteSource; or all parts
+ *   of a split file in an array
  * @throws GgufError as `openGguf`; rejects with `signal.reason` when aborted
  * @example const gguf = await readGguf(file, { signal: AbortSignal.timeout(500) })
  */
@@ -74,11 +81,11 @@ export const readGguf = async (
   const parts: GgufPart[] = []
   for (const each of sourceList(source)) {
     checkSource(each)
-    const path = pathOf(each)
+    const place = placeOf(each)
     parts.push(
-      path === undefined
+      place === undefined
         ? await parseSource(toSource(each, parts.length), signal)
-        : await parseFile(path, signal),
+        : await parseFile(place, signal),
     )
   }
   const first = parts[0]!
@@ -105,7 +112,7 @@ const isByteSource = (source: object): source is ByteSource =>
   Number.isSafeInteger((source as ByteSource).size)
 
 const checkSource = (source: unknown): true => {
-  if (typeof source === 'string' || source instanceof URL || source instanceof Blob) return true
+  if (isFilePlace(source) || source instanceof URL || source instanceof Blob) return true
   if (typeof source === 'object' && source !== null && isByteSource(source)) return true
   throw new TypeError(`a GGUF file is a path, a URL, a Blob or a ByteSource, not ${typeof source}`)
 }
@@ -116,14 +123,15 @@ const toSource = (source: GgufSource, index: number): ByteSource => {
   return blobSource(source, typeof name === 'string' ? name : `blob ${index + 1}`)
 }
 
-const parsePath = (path: string): GgufPart => {
-  using source = openFileSync(path)
-  return { header: runNow(parseHeader(source.name, source.size), source), source: path }
+const parsePlace = (place: FilePlace): GgufPart => {
+  using source = openFileSync(place)
+  return { header: runNow(parseHeader(source.name, source.size), source), source: place }
 }
 
-const parseFile = async (path: string, signal?: AbortSignal): Promise<GgufPart> => {
-  await using source = await openFile(path)
-  return { header: await runSliced(parseHeader(path, source.size), source, signal), source: path }
+const parseFile = async (place: FilePlace, signal?: AbortSignal): Promise<GgufPart> => {
+  await using source = await openFile(place)
+  const header = await runSliced(parseHeader(source.name, source.size), source, signal)
+  return { header, source: place }
 }
 
 const parseSource = async (source: ByteSource, signal?: AbortSignal): Promise<GgufPart> => {

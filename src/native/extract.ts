@@ -21,9 +21,10 @@ import {
 import { homedir, tmpdir } from 'node:os'
 import { dirname, extname, isAbsolute, join, resolve } from 'node:path'
 import { DeviceError } from '../errors/index.ts'
+import { openInMemory } from './memory_file.ts'
 
 /** Paths that `with { type: 'file' }` imports have inside an executable. */
-const isEmbedded = (path: string): boolean =>
+export const isEmbedded = (path: string): boolean =>
   path.startsWith('/$bunfs/') || /^[A-Z]:[\\/]~BUN[\\/]/.test(path)
 
 /** The user that runs us; undefined on Windows, whose profile folders are private as they are. */
@@ -131,7 +132,8 @@ export const materialise = (
 /**
  * Calls `open` with a path of the library, which is `embeddedPath` itself when run from source.
  * Inside an executable each candidate folder is tried until extraction and `open` both succeed, so
- * that a folder mounted noexec, where only dlopen fails, is passed over as well.
+ * that a folder mounted noexec, where only dlopen fails, is passed over as well. When none is left,
+ * Linux can hold the file in memory.
  *
  * @param name the stem of the extracted file, for example `libleaven`
  * @throws DeviceError naming every folder tried and what was wrong with it
@@ -163,20 +165,14 @@ export const openFrom = <T>(
       tried.push(`${folder}: ${error instanceof Error ? error.message : error}`)
     }
   }
+  try {
+    return openInMemory(bytes, name, open)
+  } catch (error) {
+    tried.push(`memory: ${error instanceof Error ? error.message : error}`)
+  }
   throw new DeviceError(
     'native',
     `${name}${suffix} cannot be loaded from any cache folder (set LEAVEN_CACHE to a private ` +
       `folder that allows execution): ${tried.join('; ')}`,
   )
 }
-
-/**
- * The path of the library in the first folder that takes it; `embeddedPath` when run from source.
- *
- * @throws DeviceError naming every folder tried and what was wrong with it
- */
-export const extractLibrary = (
-  embeddedPath: string,
-  name: string,
-  folders: string[] = candidateFolders(),
-): string => openExtracted(embeddedPath, name, (path) => path, folders)

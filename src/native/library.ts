@@ -2,7 +2,7 @@
 // which `bun build --compile` embeds.
 import { dlopen, type Library } from 'bun:ffi'
 import { DeviceError } from '../errors/index.ts'
-import { openExtracted } from './extract.ts'
+import { isEmbedded, openExtracted } from './extract.ts'
 import { digest } from './ops.gen.ts'
 import { symbols } from './symbols.ts'
 
@@ -22,6 +22,15 @@ const builtLibrary = async (): Promise<string> => {
   return (await import('../../zig-out/lib/libleaven.so', { with: { type: 'file' } })).default
 }
 
+/** How the library was found. */
+export interface LibraryOrigin {
+  path: string
+  /** Named by LEAVEN_LIBRARY, built beside the sources, or embedded in this executable. */
+  from: 'environment' | 'build' | 'executable'
+}
+
+let opened = ''
+
 const open = (path: string): Native => {
   const native = dlopen(path, symbols).symbols
   const found = native.leaven_digest()
@@ -31,12 +40,15 @@ const open = (path: string): Native => {
       `${path} was built from other op tables (${found}, not ${digest}); run \`npm run build\``,
     )
   }
+  opened = path
   return native
 }
 
+let from: LibraryOrigin['from'] = 'environment'
+
 const load = async (): Promise<Native> => {
   const own = process.env.LEAVEN_LIBRARY
-  if (own) return open(own)
+  if (own) return openNamed(own)
   let path: string
   try {
     path = await builtLibrary()
@@ -48,11 +60,24 @@ const load = async (): Promise<Native> => {
       { cause },
     )
   }
+  from = isEmbedded(path) ? 'executable' : 'build'
   return openExtracted(path, 'libleaven', open)
+}
+
+const openNamed = (path: string): Native => {
+  try {
+    return open(path)
+  } catch (cause) {
+    if (cause instanceof DeviceError) throw cause
+    const problem = cause instanceof Error ? cause.message : String(cause)
+    throw new DeviceError('native', `LEAVEN_LIBRARY=${path}: ${problem}`, {}, { cause })
+  }
 }
 
 /** The library's functions; `src/native` alone calls them. */
 export const native: Native = await load()
+
+export const libraryOrigin: LibraryOrigin = { path: opened, from }
 
 const settings = () => {
   const { LEAVEN_ISA: isa, LEAVEN_CPU_DEVICES: cpus } = process.env

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { sample } from '../tier.ts'
 import { model, root, runCli } from './run_cli.ts'
 
-const names = ['generate', 'inspect', 'tokenize', 'devices']
+const names = ['generate', 'inspect', 'tokenize', 'bundle', 'devices']
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 describe('help', () => {

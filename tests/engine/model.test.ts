@@ -1,16 +1,21 @@
 // The public API on the demo model: load, generate, evaluate, and what each refuses.
 import { expect, test } from 'bun:test'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import {
   ContextOverflowError,
   DisposedError,
   EmptyPromptError,
+  FileSlice,
   GgufError,
   LeavenError,
   load,
   UnsupportedModelError,
 } from '../../src/index.ts'
+import { nativeCounters } from '../../src/native/devices.ts'
 import { type Alteration, alteredModel, demoModel } from './altered_model.ts'
+import { splitModel } from './split_model.ts'
 
 const greedy = { temperature: 0, maxTokens: 24 }
 const prompt = 'Once upon a time there was a little girl'
@@ -48,6 +53,63 @@ test('a model may be given as a path, a file URL, Bun.file or bytes', async () =
   expect(new Set(texts).size).toBe(1)
 })
 
+test('a model may be a part of a file, wherever it begins, and is mapped there', async () => {
+  const bytes = readFileSync(demoModel)
+  const folder = mkdtempSync(join(tmpdir(), 'leaven-'))
+  try {
+    await using whole = await load(demoModel)
+    const { text } = await whole.generate(prompt, greedy)
+    // On a page, on a multiple of four, and where no number is aligned.
+    for (const offset of [16_384, 12, 4099]) {
+      const path = join(folder, `from ${offset}`)
+      writeFileSync(path, Buffer.concat([Buffer.alloc(offset), bytes, Buffer.alloc(99)]))
+      const { mappedBytes } = nativeCounters()
+      await using model = await load(new FileSlice(path, offset, bytes.length))
+      expect(nativeCounters().mappedBytes - mappedBytes).toBeGreaterThanOrEqual(bytes.length)
+      expect((await model.generate(prompt, greedy)).text).toBe(text)
+    }
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+test('a split model is loaded by its first part, or by all of them', async () => {
+  await using whole = await load(demoModel)
+  const { text } = await whole.generate(prompt, greedy)
+  using split = await splitModel(3)
+  const blobs = split.paths.map((path) => new Blob([new Uint8Array(readFileSync(path))]))
+  for (const source of [split.paths[0]!, split.paths, blobs]) {
+    for (const mmap of [true, false]) {
+      await using model = await load(source, { mmap })
+      expect(model.info.parameterCount).toBe(whole.info.parameterCount)
+      expect((await model.generate(prompt, greedy)).text).toBe(text)
+    }
+  }
+  await expect(load(split.paths[1]!)).rejects.toThrow(/part 2 of 3: open the first/)
+  rmSync(split.paths[2]!)
+  const missing = load(split.paths[0]!)
+  await expect(missing).rejects.toThrow(GgufError)
+  await expect(missing).rejects.toThrow(/part 3 of the split file/)
+})
+
+test('a file that vanishes or is replaced while it is mapped changes nothing', async () => {
+  await using whole = await load(demoModel)
+  const { text } = await whole.generate(prompt, greedy)
+  using copy = await alteredModel({})
+  await using model = await load(copy.path)
+  unlinkSync(copy.path)
+  writeFileSync(copy.path, 'something else')
+  expect((await model.generate(prompt, greedy)).text).toBe(text)
+})
+
+test('a file that was read, not mapped, may shrink', async () => {
+  using copy = await alteredModel({})
+  await using model = await load(copy.path, { mmap: false })
+  truncateSync(copy.path, 0)
+  const { text } = await model.generate(prompt, greedy)
+  expect(text).toStartWith(' who had a')
+})
+
 test('reading the file instead of mapping it changes nothing', async () => {
   await using mapped = await load(demoModel)
   await using read = await load(demoModel, { mmap: false })
@@ -55,7 +117,7 @@ test('reading the file instead of mapping it changes nothing', async () => {
   expect((await read.generate(prompt, greedy)).text).toBe(text)
 })
 
-test('evaluate gives logits of every position, the same in any batch size and thread count', async () => {
+test('evaluate gives logits of every position, whatever the batch size and thread count', async () => {
   await using model = await load(demoModel)
   const tokens = model.tokenizer.encode(prompt)
   const { shape, data } = await model.evaluate(tokens)

@@ -18,7 +18,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Random } from '../../bench/random_blocks.ts'
 import { GgufError } from '../../src/errors/index.ts'
-import { type ByteSource, openGguf, readGguf } from '../../src/files/index.ts'
+import { type ByteSource, FileSlice, openGguf, readGguf } from '../../src/files/index.ts'
 import { raw } from './raw_gguf.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'leaven-sources-'))
@@ -62,6 +62,36 @@ describe('what can be opened', () => {
     const gguf = await readGguf(Bun.file(inside).slice(4, 4 + small.length))
     expect(gguf.tensors[0]!.offset).toBe(64)
     expect(typeof gguf.files[0]!.source).toBe('object')
+  })
+
+  test('a part of a file, which knows where it lies', async () => {
+    const inside = put('sliced.bin', Buffer.concat([Buffer.from('junk'), small, small]))
+    const slice = new FileSlice(inside, 4, small.length, 'inner')
+    for (const gguf of [openGguf(slice), await readGguf(slice)]) {
+      gguf.checkData()
+      expect(gguf.files[0]).toMatchObject({ name: 'inner', source: slice, size: small.length })
+      expect(gguf.tensors[0]!.offset).toBe(64)
+      expect(await gguf.readData(gguf.tensors[0]!)).toEqual(new Uint8Array(128))
+    }
+  })
+
+  test('a slice that the file does not hold is an error that names it', async () => {
+    const cut = put('cut.bin', Buffer.concat([Buffer.from('junk'), small.subarray(0, 100)]))
+    const gguf = openGguf(new FileSlice(cut, 4, small.length, 'inner'))
+    expect(() => gguf.checkData()).toThrow(/inner: tensor 't' data .*ends at 100/)
+    await expect(gguf.readData(gguf.tensors[0]!)).rejects.toThrow(/ends at 100/)
+    expect(() => openGguf(new FileSlice(cut, 4, 40, 'inner'))).toThrow(/inner: /)
+    expect(() => openGguf(new FileSlice(cut, 1e6, 9))).toThrow(/from byte 1000000/)
+  })
+
+  test('a slice of no place is refused when it is made', () => {
+    for (const offset of [-1, 0.5, Number.NaN, 2 ** 53]) {
+      expect(() => new FileSlice('x', offset, 1)).toThrow(RangeError)
+      expect(() => new FileSlice('x', 1, offset)).toThrow(RangeError)
+    }
+    expect(() => new FileSlice('x', 2 ** 52, 2 ** 52)).toThrow(RangeError)
+    expect(() => new FileSlice('x', '1' as never, 1)).toThrow(TypeError)
+    expect(() => new FileSlice(7 as never, 1, 1)).toThrow(TypeError)
   })
 
   test('anything else is a TypeError', async () => {

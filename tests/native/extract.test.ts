@@ -17,13 +17,7 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { DeviceError } from '../../src/errors/index.ts'
-import {
-  candidateFolders,
-  extractLibrary,
-  materialise,
-  openExtracted,
-  openFrom,
-} from '../../src/native/extract.ts'
+import { candidateFolders, materialise, openExtracted, openFrom } from '../../src/native/extract.ts'
 
 const posix = process.platform !== 'win32'
 const isRoot = process.getuid?.() === 0
@@ -42,7 +36,6 @@ const bytes = new TextEncoder().encode('a library, as far as files go')
 const place = (folder: string): string => materialise(bytes, folder, 'libx', '.so')
 
 test('run from source, the path is used as it is', () => {
-  expect(extractLibrary('/somewhere/libx.so', 'libx')).toBe('/somewhere/libx.so')
   expect(openExtracted('/somewhere/libx.so', 'libx', (path) => path.length)).toBe(18)
 })
 
@@ -217,8 +210,8 @@ test('inside an executable that was moved, the embedded file is extracted', asyn
   writeFileSync(
     join(folder, 'app.ts'),
     `import embedded from './libx.so' with { type: 'file' }
-     import { extractLibrary } from ${JSON.stringify(source)}
-     console.log(extractLibrary(embedded, 'libx'))`,
+     import { openExtracted } from ${JSON.stringify(source)}
+     console.log(openExtracted(embedded, 'libx', (path) => path))`,
   )
   const built = Bun.spawnSync(
     [process.execPath, 'build', '--compile', join(folder, 'app.ts'), '--outfile', 'app'],

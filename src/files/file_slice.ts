@@ -1,0 +1,33 @@
+// A part of a file that is a file of its own, as a model inside an executable is.
+import { fileURLToPath } from 'node:url'
+
+/**
+ * Bytes [offset, offset + size) of a file. Unlike a slice of a Blob it says where it lies, so that
+ * `load` maps it in place. Nothing is opened or checked before it is read.
+ *
+ * @throws TypeError and RangeError for a bad path, offset or size
+ * @example const gguf = openGguf(new FileSlice('models.tar', 1536, 2_927_616, 'stories.gguf'))
+ */
+export class FileSlice {
+  readonly path: string
+  /** Where it begins in the file, in bytes. */
+  readonly offset: number
+  /** Bytes. */
+  readonly size: number
+  /** Shown in errors. */
+  readonly name: string
+
+  constructor(path: string | URL, offset: number, size: number, name?: string) {
+    if (typeof path !== 'string' && !(path instanceof URL)) {
+      throw new TypeError(`path must be a string or a file: URL, not ${typeof path}`)
+    }
+    for (const [what, value] of Object.entries({ offset, size, end: offset + size })) {
+      if (typeof value !== 'number') throw new TypeError(`${what} must be a number`)
+      if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${what} ${value}`)
+    }
+    this.path = typeof path === 'string' ? path : fileURLToPath(path)
+    this.offset = offset
+    this.size = size
+    this.name = name ?? `${this.path} from byte ${offset}`
+  }
+}
