@@ -68,6 +68,13 @@ export class Arguments {
     throw new UsageError(`--${option} takes a number, not ${JSON.stringify(text)}`)
   }
 
+  /** A whole number of at least `min`. */
+  count(option: string, min = 1): number | undefined {
+    const value = this.number(option)
+    if (value === undefined || (Number.isSafeInteger(value) && value >= min)) return value
+    throw new UsageError(`--${option} takes a whole number from ${min} on, not ${value}`)
+  }
+
   /** A whole number that is not negative, of any size. */
   bigint(option: string): bigint | undefined {
     const text = this.text(option)

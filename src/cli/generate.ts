@@ -112,10 +112,10 @@ async function explainLayers({ gpuLayers }: LoadOptions, model: Model): Promise<
 }
 
 function readLoadOptions(args: Arguments): LoadOptions {
-  const contextSize = count(args, 'context')
-  const threads = count(args, 'threads')
+  const contextSize = args.count('context')
+  const threads = args.count('threads')
   const layers = args.text('gpu-layers')
-  const gpuLayers = layers === 'fit' || layers === 'all' ? layers : count(args, 'gpu-layers', 0)
+  const gpuLayers = layers === 'fit' || layers === 'all' ? layers : args.count('gpu-layers', 0)
   return {
     ...(contextSize === undefined ? {} : { contextSize }),
     ...(threads === undefined ? {} : { threads }),
@@ -124,16 +124,10 @@ function readLoadOptions(args: Arguments): LoadOptions {
   }
 }
 
-function count(args: Arguments, option: string, min = 1): number | undefined {
-  const value = args.number(option)
-  if (value === undefined || (Number.isSafeInteger(value) && value >= min)) return value
-  throw new UsageError(`--${option} takes a whole number from ${min} on, not ${value}`)
-}
-
 /** Checked here, so that no model is loaded in vain. */
 function readGenerateOptions(args: Arguments): GenerateOptions {
   const options: GenerateOptions = {
-    maxTokens: count(args, 'max-tokens', 0),
+    maxTokens: args.count('max-tokens', 0),
     temperature: args.number('temperature'),
     topK: args.number('top-k'),
     topP: args.number('top-p'),

@@ -3,10 +3,13 @@
 import { bundleCommand } from './bundle.ts'
 import { type Command, readArguments, UsageError } from './command.ts'
 import { devicesCommand } from './devices.ts'
+import { doctorCommand } from './doctor.ts'
 import { generateCommand } from './generate.ts'
 import { commandHelp, overallHelp } from './help.ts'
 import { inspectCommand } from './inspect.ts'
 import { nearest } from './nearest.ts'
+import { perplexityCommand } from './perplexity.ts'
+import { templateCommand } from './template.ts'
 import { note, print, printable, printJson } from './terminal.ts'
 import { tokenizeCommand } from './tokenize.ts'
 import { version } from './version.ts'
@@ -15,8 +18,11 @@ const commands: readonly Command[] = [
   generateCommand,
   inspectCommand,
   tokenizeCommand,
+  templateCommand,
+  perplexityCommand,
   bundleCommand,
   devicesCommand,
+  doctorCommand,
 ]
 
 /** Runs the command line; returns the exit status. */

@@ -1,6 +1,7 @@
 // leaven tokenize: the tokens of a text by a model's vocabulary, and back.
 import { openGguf } from '../files/index.ts'
 import {
+  colorTokens,
   createTokenizerAsync,
   showTokens,
   type Tokenizer,
@@ -16,6 +17,7 @@ export const tokenizeCommand: Command = {
   operands: ['MODEL', '[TEXT]'],
   details: ['Without TEXT it is read from stdin. Only the header of the file is needed.'],
   options: {
+    color: { help: 'print the text with each token on coloured ground' },
     ids: { help: 'print the ids alone, separated by spaces' },
     decode: { help: 'TEXT is ids, separated by spaces or commas: print their text' },
     'no-special': { help: 'do not add tokens such as the beginning of a sequence' },
@@ -45,6 +47,8 @@ export const tokenizeCommand: Command = {
         ...{ id, text, special },
       }))
       await printJson({ count: ids.length, tokens })
+    } else if (args.has('color')) {
+      await print(`${colorTokens(showTokens(tokenizer, ids))}\n`)
     } else if (args.has('ids')) {
       await print(`${ids.join(' ')}\n`)
     } else {

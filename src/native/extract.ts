@@ -4,8 +4,10 @@
 // or mounted noexec, and trusts what lies there. Here each candidate folder must be ours alone, a
 // file is named by the SHA-256 of its bytes and checked before use, and it appears by one rename.
 import {
+  accessSync,
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   fsyncSync,
   lstatSync,
@@ -71,6 +73,24 @@ const claimFolder = (folder: string): void => {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (!lstatSync(folder).isDirectory()) throw new Error('it is a link or a file, not a folder')
   if (user !== undefined) checkPrivate(folder)
+}
+
+/** What keeps `folder` from being used; undefined when nothing seems to. Creates nothing. */
+export const folderProblem = (folder: string): string | undefined => {
+  try {
+    if (existsSync(folder)) {
+      claimFolder(folder)
+      accessSync(folder, constants.W_OK)
+      return undefined
+    }
+    let above = dirname(folder)
+    while (!existsSync(above)) above = dirname(above)
+    if (!statSync(above).isDirectory()) return `${above} is no folder`
+    accessSync(above, constants.W_OK)
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  }
 }
 
 /** True when `path` is a plain file of ours with exactly these bytes. */

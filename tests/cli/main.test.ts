@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { sample } from '../tier.ts'
 import { model, root, runCli } from './run_cli.ts'
 
-const names = ['generate', 'inspect', 'tokenize', 'bundle', 'devices']
+const names = [
+  ...['generate', 'inspect', 'tokenize', 'template', 'perplexity', 'bundle', 'devices', 'doctor'],
+]
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 describe('help', () => {

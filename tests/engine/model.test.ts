@@ -117,7 +117,7 @@ test('reading the file instead of mapping it changes nothing', async () => {
   expect((await read.generate(prompt, greedy)).text).toBe(text)
 })
 
-test('evaluate gives logits of every position, whatever the batch size and thread count', async () => {
+test('evaluate gives logits of every position in any batch size and thread count', async () => {
   await using model = await load(demoModel)
   const tokens = model.tokenizer.encode(prompt)
   const { shape, data } = await model.evaluate(tokens)
