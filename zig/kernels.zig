@@ -29,6 +29,9 @@ const table: [ops.table.len]abi.Kernel = blk: {
     break :blk list;
 };
 
+const formats = &@import("kernels/formats/table.zig").table;
+
 comptime {
     @export(&table, .{ .name = "leaven_kernels_" ++ variant.name, .visibility = .hidden });
+    @export(formats, .{ .name = "leaven_formats_" ++ variant.name, .visibility = .hidden });
 }

@@ -37,7 +37,7 @@ pub fn dequantizer(comptime format: type) fn ([*]const u8, [*]f32, usize) void {
             for (blocks[0 .. n / format.len], 0..) |*block, i| {
                 format.unpack(block, &unpacked);
                 const out = dst[i * format.len ..][0..format.len];
-                inline for (0..format.len / lanes) |j| {
+                for (0..format.len / lanes) |j| {
                     const q: @Vector(lanes, i8) = unpacked.q[j * lanes ..][0..lanes].*;
                     const g = j * lanes / format.group;
                     var values = @as(V, @floatFromInt(q)) * @as(V, @splat(unpacked.scales[g]));

@@ -33,13 +33,27 @@ fn Grid(
         const bits = if (dims == 8) 2 else 3;
         const coordinate_mask = (1 << bits) - 1;
 
-        pub const values: [codes.len][dims]i8 = blk: {
-            @setEvalBranchQuota(20 * codes.len * dims);
-            var table: [codes.len][dims]i8 = undefined;
-            for (codes, &table) |code, *point| {
-                for (point, 0..) |*value, i| value.* = meanings[code >> (bits * i) & coordinate_mask];
+        /// The values of a point.
+        pub fn values(index: u16) [dims]i8 {
+            return @bitCast(packed_values[index]);
+        }
+
+        const Packed = std.meta.Int(.unsigned, 8 * dims);
+
+        /// The values of each point in the bytes of one number, the first lowest.
+        const packed_values: [codes.len]Packed = blk: {
+            const All = @Vector(codes.len, Packed);
+            const all: All = @as(@Vector(codes.len, u16), codes.*);
+            var sum: All = @splat(0);
+            for (0..dims) |i| {
+                const coordinates = all >> @splat(bits * i) & @as(All, @splat(coordinate_mask));
+                for (meanings, 0..) |meaning, level| {
+                    const byte: Packed = @as(u8, @bitCast(meaning));
+                    const here = coordinates == @as(All, @splat(level));
+                    sum |= @select(Packed, here, @as(All, @splat(byte << 8 * i)), @as(All, @splat(0)));
+                }
             }
-            break :blk table;
+            break :blk sum;
         };
 
         pub fn encode(coordinates: @Vector(dims, u8)) u16 {
@@ -92,7 +106,7 @@ fn Grid(
 
         /// The neighbour of `code` with the least sum of costs, taken coordinate by coordinate; of
         /// equal ones the nearer, then the lower index.
-        pub fn nearest(code: u16, costs: *const Costs) u16 {
+        pub noinline fn nearest(code: u16, costs: *const Costs) u16 {
             var distances: [codes.len]u8 = undefined;
             var shell: u8 = measure(code, &distances);
             var best_cost = std.math.floatMax(f32);
@@ -156,12 +170,11 @@ fn Grid(
         const part_mask = (1 << part_bits) - 1;
 
         const parts: [4][codes.len]u8 = blk: {
-            @setEvalBranchQuota(20 * codes.len);
+            const All = @Vector(codes.len, u16);
             var out: [4][codes.len]u8 = undefined;
             for (&out, 0..) |*part, i| {
-                for (codes, part) |code, *bits_of_part| {
-                    bits_of_part.* = code >> (part_bits * i) & part_mask;
-                }
+                const shifted = @as(All, codes.*) >> @splat(part_bits * i);
+                part.* = @as(@Vector(codes.len, u8), @intCast(shifted & @as(All, @splat(part_mask))));
             }
             break :blk out;
         };

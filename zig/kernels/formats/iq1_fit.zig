@@ -189,7 +189,7 @@ pub fn Fitter(comptime n: usize, comptime shifts: usize, comptime tiny: f32) typ
         /// Puts every eight levels on the grid, and fits the scale again where that moved any.
         fn choosePoints(x: *const [n]f32, w: *const [n]f32, levels: [n]u8, out: *Fitted) void {
             var all_on_grid = true;
-            inline for (&out.points, 0..) |*point, i| {
+            for (&out.points, 0..) |*point, i| {
                 const code = grid.encode(levels[i * 8 ..][0..8].*);
                 const q = out.meaning(i);
                 point.* = grid.find(code) orelse blk: {

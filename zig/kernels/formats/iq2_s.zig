@@ -36,7 +36,7 @@ pub const dequantizeRow = blocks.dequantizer(@This());
 pub fn unpack(block: *const Block, out: *blocks.Unpacked(@This())) void {
     for (block.points, block.signs, 0..) |low, signs, i| {
         const high: u16 = block.points_high[i / 4] >> @intCast(2 * (i % 4)) & 3;
-        const magnitudes = grids.iq2_s.values[low | high << 8];
+        const magnitudes = grids.iq2_s.values(low | high << 8);
         out.q[i * 8 ..][0..8].* = iq_signs.apply(8, magnitudes, signs);
     }
     iq2_xs.unpackScales(half.toFloat(block.d), block.scales, &out.scales);

@@ -32,7 +32,7 @@ pub const dequantizeRow = blocks.dequantizer(@This());
 pub fn unpack(block: *const Block, out: *blocks.Unpacked(@This())) void {
     for (block.points_and_signs, 0..) |code, i| {
         const signs = iq_signs.eighth(@truncate(code >> 9));
-        out.q[i * 8 ..][0..8].* = iq_signs.apply(8, grids.iq2_xs.values[code & 511], signs);
+        out.q[i * 8 ..][0..8].* = iq_signs.apply(8, grids.iq2_xs.values(code & 511), signs);
     }
     unpackScales(half.toFloat(block.d), block.scales, &out.scales);
 }

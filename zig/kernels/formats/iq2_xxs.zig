@@ -38,7 +38,7 @@ pub fn unpack(block: *const Block, out: *blocks.Unpacked(@This())) void {
         const code = one.signs_and_scale;
         scale.* = d * (0.5 + @as(f32, @floatFromInt(code >> 28))) * 0.25;
         var magnitudes: [32]i8 = undefined;
-        for (one.points, 0..) |point, j| magnitudes[j * 8 ..][0..8].* = grids.iq2_xxs.values[point];
+        for (one.points, 0..) |point, j| magnitudes[j * 8 ..][0..8].* = grids.iq2_xxs.values(point);
         out.q[i * 32 ..][0..32].* = iq_signs.apply(32, magnitudes, iq_signs.expand(code));
     }
 }

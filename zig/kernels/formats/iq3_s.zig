@@ -40,7 +40,7 @@ pub fn unpack(block: *const Block, out: *blocks.Unpacked(@This())) void {
         var magnitudes: [32]i8 = undefined;
         for (block.points[i * 8 ..][0..8], 0..) |low, j| {
             const high: u16 = block.points_high[i] >> @intCast(j) & 1;
-            magnitudes[j * 4 ..][0..4].* = grids.iq3_s.values[low | high << 8];
+            magnitudes[j * 4 ..][0..4].* = grids.iq3_s.values(low | high << 8);
         }
         const signs: u32 = @bitCast(block.signs[i * 4 ..][0..4].*);
         out.q[i * 32 ..][0..32].* = iq_signs.apply(32, magnitudes, signs);

@@ -34,7 +34,7 @@ pub fn unpack(block: *const Block, out: *blocks.Unpacked(@This())) void {
         scale.* = d * (0.5 + @as(f32, @floatFromInt(code >> 28))) * 0.5;
         var magnitudes: [32]i8 = undefined;
         for (block.points[i * 8 ..][0..8], 0..) |point, j| {
-            magnitudes[j * 4 ..][0..4].* = grids.iq3_xxs.values[point];
+            magnitudes[j * 4 ..][0..4].* = grids.iq3_xxs.values(point);
         }
         out.q[i * 32 ..][0..32].* = iq_signs.apply(32, magnitudes, iq_signs.expand(code));
     }

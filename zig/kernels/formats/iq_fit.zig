@@ -130,8 +130,8 @@ pub fn Fitter(comptime grid: type, comptime n: usize, comptime settings: Setting
                     const levels = group.levelsAt(inverse);
                     var chosen: [points]u16 = undefined;
                     var on_grid: [points]bool = undefined;
-                    inline for (0..points) |k| {
-                        const code = codeOf(levels, k);
+                    for (0..points) |k| {
+                        const code = codeOf(&levels, k);
                         const index = grid.find(code);
                         on_grid[k] = index != null;
                         chosen[k] = index orelse group.neighbour(code, k, 1 / inverse);
@@ -152,9 +152,9 @@ pub fn Fitter(comptime grid: type, comptime n: usize, comptime settings: Setting
                 const all_on_grid = @reduce(.And, @as(@Vector(points, bool), group.on_grid));
                 if (settings.again != .all and all_on_grid) return;
                 const levels = group.levelsAt(1 / out.scale);
-                inline for (0..points) |k| {
+                for (0..points) |k| {
                     if (settings.again != .off_grid or !group.on_grid[k]) {
-                        const code = codeOf(levels, k);
+                        const code = codeOf(&levels, k);
                         out.points[k] = grid.find(code) orelse
                             group.neighbour(code, k, out.scale);
                     }
@@ -169,7 +169,7 @@ pub fn Fitter(comptime grid: type, comptime n: usize, comptime settings: Setting
                 return rounding.lowByte(rounding.nearestIn(exact, 0, grid.levels - 1));
             }
 
-            fn codeOf(levels: [n]u8, comptime point: usize) u16 {
+            fn codeOf(levels: *const [n]u8, point: usize) u16 {
                 return grid.encode(levels[point * dims ..][0..dims].*);
             }
 

@@ -51,8 +51,8 @@ pub const Fitted = struct { d: u16, dmin: u16, scales: [12]u8, levels: [256]u8 }
 
 /// Finds scales, mins and levels 0 .. max. `tries` apply without importance.
 pub fn fit(
-    comptime max: comptime_int,
-    comptime tries: searching.Tries,
+    comptime max: u8,
+    tries: searching.Tries,
     x: *const [256]f32,
     importance: ?[*]const f32,
 ) Fitted {
@@ -62,14 +62,14 @@ pub fn fit(
         var natural: [256]f32 = undefined;
         searching.weigh(x, factors, 2 * searching.sumOfSquares(x) / 256, &natural);
         const weights = Search.turn(&natural, 8);
-        const found = Search.affine(max, searching.fine_tries, &columns, &weights);
+        const found = Search.affine(.squared, max, searching.fine_tries, &columns, &weights);
         Search.turnBack(&found.levels, &out.levels);
         const both = searching.fitScales(8, 63, found.scales, found.mins, Search.sum(&weights));
         out.d = half.fromFloat(both.d);
         out.dmin = half.fromFloat(both.dmin);
         out.scales = pack(.{ .scales = both.scales, .mins = both.mins });
     } else {
-        const found = Search.affine(max, tries, &columns, &plainWeights(&columns));
+        const found = Search.affine(.squared, max, tries, &columns, &plainWeights(&columns));
         Search.turnBack(&found.levels, &out.levels);
         const largest_scale = searching.atLeastZero(found.scales);
         const largest_min = searching.atLeastZero(found.mins);

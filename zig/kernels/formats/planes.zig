@@ -39,6 +39,29 @@ pub fn pack(
     dst.* = all;
 }
 
+/// Puts `upper` above the lowest `shift` bits of each number.
+pub fn merge(
+    comptime n: usize,
+    comptime shift: u3,
+    numbers: *[n]u8,
+    upper: *const [n]u8,
+) void {
+    const V = @Vector(32, u8);
+    for (0..n / 32) |i| {
+        const low: V = numbers[i * 32 ..][0..32].*;
+        const high: V = upper[i * 32 ..][0..32].*;
+        numbers[i * 32 ..][0..32].* = low | (high << @splat(shift));
+    }
+}
+
+/// What lies above the lowest `shift` bits of each number.
+pub fn above(comptime n: usize, comptime shift: u3, numbers: *const [n]u8, upper: *[n]u8) void {
+    const V = @Vector(32, u8);
+    for (0..n / 32) |i| {
+        upper[i * 32 ..][0..32].* = @as(V, numbers[i * 32 ..][0..32].*) >> @splat(shift);
+    }
+}
+
 test "numbers of 1, 2 and 4 bits are found plane by plane, and packing undoes unpacking" {
     const bytes = [_]u8{ 0x1b, 0xe4 };
     var fours: [4]u8 = undefined;
@@ -50,6 +73,11 @@ test "numbers of 1, 2 and 4 bits are found plane by plane, and packing undoes un
     var ones: [16]u8 = undefined;
     unpack(1, 2, &bytes, &ones);
     try std.testing.expectEqual([_]u8{ 1, 0, 1, 0, 0, 1, 1, 0, 1, 0, 0, 1, 0, 1, 0, 1 }, ones);
+    var numbers: [64]u8 = @splat(5);
+    merge(64, 4, &numbers, &@as([64]u8, @splat(3)));
+    try std.testing.expectEqual([1]u8{0x35} ** 64, numbers);
+    above(64, 4, &numbers, &numbers);
+    try std.testing.expectEqual([1]u8{3} ** 64, numbers);
     var back: [2]u8 = undefined;
     inline for (.{ .{ 4, &fours }, .{ 2, &twos }, .{ 1, &ones } }) |case| {
         pack(case[0], 2, case[1], &back);

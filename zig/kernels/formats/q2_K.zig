@@ -52,7 +52,7 @@ fn unpackScales(block: *const Block) Scaled {
 }
 
 const Search = searching.Search(16, 16);
-const tries: searching.Tries = .{ .first = -0.5, .step = 0.1, .count = 16, .absolute = true };
+const tries: searching.Tries = .{ .first = -0.5, .step = 0.1, .count = 16 };
 
 pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]const f32) void {
     const out: [*]Block = @ptrCast(dst);
@@ -74,7 +74,7 @@ fn fit(block: *Block, x: *const [len]f32, levels: *[len]u8) void {
     const columns = Search.turn(x, 16);
     var weights: [16]Search.V = undefined;
     for (columns, &weights) |value, *weight| weight.* = @abs(value);
-    const found = Search.affine(3, tries, &columns, &weights);
+    const found = Search.affine(.absolute, 3, tries, &columns, &weights);
     Search.turnBack(&found.levels, levels);
     const largest_scale = searching.atLeastZero(found.scales);
     const largest_min = searching.atLeastZero(found.mins);
@@ -100,7 +100,7 @@ fn fitByImportance(
     var natural: [len]f32 = undefined;
     searching.weigh(x, importance, searching.sumOfSquares(x) / len, &natural);
     const weights = Search.turn(&natural, 16);
-    const found = Search.affine(3, searching.fine_tries, &columns, &weights);
+    const found = Search.affine(.squared, 3, searching.fine_tries, &columns, &weights);
     Search.turnBack(&found.levels, levels);
     const both = searching.fitScales(16, 15, found.scales, found.mins, Search.sum(&weights));
     block.d = half.fromFloat(both.d);

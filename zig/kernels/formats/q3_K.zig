@@ -37,7 +37,7 @@ pub fn unpack(block: *const Block, out: *blocks.Unpacked(@This())) void {
         planes.unpack(2, 32, block.low[i * 32 ..][0..32], numbers[i * 128 ..][0..128]);
     }
     planes.unpack(1, 32, &block.high, &high);
-    for (&numbers, high) |*number, bit| number.* |= bit << 2;
+    planes.merge(len, 2, &numbers, &high);
     blocks.shifted(len, &numbers, -4, &out.q);
     out.scales = scalesOf(block);
 }
@@ -85,7 +85,7 @@ pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]cons
         inline for (0..2) |j| {
             planes.pack(2, 32, levels[j * 128 ..][0..128], block.low[j * 32 ..][0..32]);
         }
-        for (&levels) |*level| level.* >>= 2;
+        planes.above(len, 2, &levels, &levels);
         planes.pack(1, 32, &levels, &block.high);
     }
 }

@@ -34,7 +34,7 @@ pub fn unpack(block: *const Block, out: *blocks.Unpacked(@This())) void {
     k_scales.scale(block.scales, block.d, block.dmin, &out.scales, &out.mins);
 }
 
-const tries: searching.Tries = .{ .first = -1, .step = 0.1, .count = 21, .absolute = false };
+const tries: searching.Tries = .{ .first = -1, .step = 0.1, .count = 21 };
 
 pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]const f32) void {
     const out: [*]Block = @ptrCast(dst);

@@ -35,11 +35,11 @@ pub fn unpack(block: *const Block, out: *blocks.Unpacked(@This())) void {
         planes.unpack(4, 32, block.low[i * 32 ..][0..32], numbers[i * 64 ..][0..64]);
     }
     planes.unpack(1, 32, &block.high, &high);
-    for (numbers, high) |*number, bit| number.* |= bit << 4;
+    planes.merge(len, 4, numbers, &high);
     k_scales.scale(block.scales, block.d, block.dmin, &out.scales, &out.mins);
 }
 
-const tries: searching.Tries = .{ .first = -0.5, .step = 0.1, .count = 16, .absolute = false };
+const tries: searching.Tries = .{ .first = -0.5, .step = 0.1, .count = 16 };
 
 pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]const f32) void {
     const out: [*]Block = @ptrCast(dst);
@@ -50,7 +50,7 @@ pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]cons
         block.dmin = fitted.dmin;
         block.scales = fitted.scales;
         var high: [len]u8 = undefined;
-        for (fitted.levels, &high) |level, *bit| bit.* = level >> 4;
+        planes.above(len, 4, &fitted.levels, &high);
         planes.pack(1, 32, &high, &block.high);
         inline for (0..4) |j| {
             planes.pack(4, 32, fitted.levels[j * 64 ..][0..64], block.low[j * 32 ..][0..32]);

@@ -37,7 +37,7 @@ pub fn unpack(block: *const Block, out: *blocks.Unpacked(@This())) void {
         planes.unpack(4, 64, block.low[i * 64 ..][0..64], numbers[i * 128 ..][0..128]);
         planes.unpack(2, 32, block.high[i * 32 ..][0..32], high[i * 128 ..][0..128]);
     }
-    for (&numbers, high) |*number, bits| number.* |= bits << 4;
+    planes.merge(len, 4, &numbers, &high);
     blocks.shifted(len, &numbers, -32, &out.q);
     out.scales = scalesOf(block);
 }
@@ -80,7 +80,7 @@ pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]cons
 
 fn store(block: *Block, levels: *const [len]u8) void {
     var high: [len]u8 = undefined;
-    for (levels, &high) |level, *bits| bits.* = level >> 4;
+    planes.above(len, 4, levels, &high);
     inline for (0..2) |i| {
         planes.pack(4, 64, levels[i * 128 ..][0..128], block.low[i * 64 ..][0..64]);
         planes.pack(2, 32, high[i * 128 ..][0..128], block.high[i * 32 ..][0..32]);

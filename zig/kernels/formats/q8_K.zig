@@ -35,7 +35,7 @@ pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]cons
     const out: [*]Block = @ptrCast(dst);
     for (out[0 .. n / len], 0..) |*block, i| {
         const x = src[i * len ..][0..len];
-        const largest = extreme.signed(len, x.*);
+        const largest = extreme.signedOf(x);
         const inverse = if (largest == 0) 0 else -127 / largest;
         block.d = if (largest == 0) 0 else 1 / inverse;
         for (&block.sums, 0..) |*sum, j| {

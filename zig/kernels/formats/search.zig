@@ -12,11 +12,14 @@ const rounding = @import("rounding.zig");
 pub const tiny = 1e-15;
 
 /// The scales that `affine` tries are those at which the largest level is
-/// `max + first + i * step`; errors are absolute or squared.
-pub const Tries = struct { first: f32, step: f32, count: usize, absolute: bool };
+/// `max + first + i * step`.
+pub const Tries = struct { first: f32, step: f32, count: usize };
 
 /// The tries when there is an importance matrix.
-pub const fine_tries: Tries = .{ .first = -0.9, .step = 0.05, .count = 37, .absolute = false };
+pub const fine_tries: Tries = .{ .first = -0.9, .step = 0.05, .count = 37 };
+
+/// What a value off by d costs.
+pub const Loss = enum { absolute, squared };
 
 pub fn Search(comptime lanes: usize, comptime n: usize) type {
     return struct {
@@ -55,17 +58,17 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
         pub const Symmetric = struct { scales: V, levels: [n]I };
 
         /// x = scale * (level - half), levels 0 .. 2 * half - 1. Nineteen scales are tried.
-        pub fn symmetric(comptime half: comptime_int, x: *const [n]V, w: *const [n]V) Symmetric {
+        pub fn symmetric(half: i32, x: *const [n]V, w: *const [n]V) Symmetric {
             const extreme = signedExtreme(x);
-            var level_inverse = @as(V, @splat(-half)) / extreme.value;
+            const half_float: f32 = @floatFromInt(half);
+            var level_inverse = @as(V, @splat(-half_float)) / extreme.value;
             var sums = correlate(half, x, w, level_inverse);
             var scale = @select(f32, sums.l2 != zero, sums.lx / sums.l2, zero);
             var best = scale * sums.lx;
-            inline for (0..19) |try_index| {
-                const step: comptime_int = @as(comptime_int, try_index) - 9;
-                if (step == 0) continue;
-                const numerator = half + @as(f32, 0.1) * @as(f32, step);
-                const inverse = @as(V, @splat(-numerator)) / extreme.value;
+            for (0..19) |i| {
+                if (i == 9) continue;
+                const step = @as(f32, @floatFromInt(i)) - 9;
+                const inverse = @as(V, @splat(-(half_float + 0.1 * step))) / extreme.value;
                 sums = correlate(half, x, w, inverse);
                 const better = both(sums.l2 > zero, sums.lx * sums.lx > best * sums.l2);
                 scale = @select(f32, better, sums.lx / sums.l2, scale);
@@ -83,7 +86,7 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
 
         const Sums = struct { lx: V, l2: V };
 
-        fn correlate(comptime half: comptime_int, x: *const [n]V, w: *const [n]V, inverse: V) Sums {
+        fn correlate(half: i32, x: *const [n]V, w: *const [n]V, inverse: V) Sums {
             var sums: Sums = .{ .lx = zero, .l2 = zero };
             for (x, w) |value, weight| {
                 const l = toFloat(rounding.nearestIn(inverse * value, -half, half - 1));
@@ -95,9 +98,10 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
 
         /// Like `symmetric`, with the weight x * x: one scale is tried, then single levels are
         /// moved as long as that helps, five rounds at most.
-        pub fn symmetricByMoves(comptime half: comptime_int, x: *const [n]V) Symmetric {
+        pub fn symmetricByMoves(half: i32, x: *const [n]V) Symmetric {
             const extreme = signedExtreme(x);
-            const inverse = @as(V, @splat(-half)) / extreme.value;
+            const half_float: f32 = @floatFromInt(half);
+            const inverse = @as(V, @splat(-half_float)) / extreme.value;
             var l: [n]V = undefined;
             var sums: Sums = .{ .lx = zero, .l2 = zero };
             for (x, &l) |value, *level| {
@@ -130,7 +134,7 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
             const scale = @select(f32, sums.l2 > zero, sums.lx / sums.l2, zero);
             var out: Symmetric = .{ .scales = @select(f32, dead, zero, scale), .levels = undefined };
             for (l, &out.levels) |level, *number| {
-                const shifted: I = @intFromFloat(level + @as(V, @splat(half)));
+                const shifted: I = @intFromFloat(level + @as(V, @splat(half_float)));
                 number.* = @select(i32, dead, @as(I, @splat(0)), shifted);
             }
             return out;
@@ -145,29 +149,31 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
 
         /// x = scale * level - min, levels 0 .. max.
         pub fn affine(
-            comptime max: comptime_int,
-            comptime tries: Tries,
+            comptime measured: Loss,
+            max: i32,
+            tries: Tries,
             x: *const [n]V,
             w: *const [n]V,
         ) Affine {
             const range = measure(x, w);
-            const extent = range.high - range.low;
+            const max_float: f32 = @floatFromInt(max);
+            const inverse_at_first = @as(V, @splat(max_float)) / (range.high - range.low);
             var state: AffineState = .{
-                .scale = one / (@as(V, @splat(max)) / extent),
+                .scale = one / inverse_at_first,
                 .low = range.low,
-                .level_inverse = @as(V, @splat(max)) / extent,
+                .level_inverse = inverse_at_first,
                 .level_low = range.low,
                 .best = zero,
             };
             var l: [n]V = undefined;
             assign(max, x, state.level_inverse, state.low, &l);
-            state.best = errorOf(tries.absolute, x, w, &l, state.scale, state.low);
+            state.best = lossOf(measured, x, w, &l, state.scale, state.low);
             for (0..tries.count) |i| {
-                const steps = tries.first + tries.step * @as(f32, @floatFromInt(i)) + max;
+                const steps = tries.first + tries.step * @as(f32, @floatFromInt(i)) + max_float;
                 const inverse = @as(V, @splat(steps)) / (range.high - state.low);
                 assign(max, x, inverse, state.low, &l);
                 const fit = regress(x, w, &l, range.weight, range.weighted);
-                const loss = errorOf(tries.absolute, x, w, &l, fit.scale, fit.low);
+                const loss = lossOf(measured, x, w, &l, fit.scale, fit.low);
                 const better = both(fit.valid, loss < state.best);
                 state.level_inverse = @select(f32, better, inverse, state.level_inverse);
                 state.level_low = @select(f32, better, state.low, state.level_low);
@@ -206,14 +212,14 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
             return range;
         }
 
-        fn assign(comptime max: comptime_int, x: *const [n]V, inverse: V, low: V, l: *[n]V) void {
+        fn assign(max: i32, x: *const [n]V, inverse: V, low: V, l: *[n]V) void {
             for (x, l) |value, *level| {
                 level.* = toFloat(rounding.nearestIn(inverse * (value - low), 0, max));
             }
         }
 
-        fn errorOf(
-            comptime absolute: bool,
+        fn lossOf(
+            comptime measured: Loss,
             x: *const [n]V,
             w: *const [n]V,
             l: *const [n]V,
@@ -223,7 +229,7 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
             var total = zero;
             for (x, w, l) |value, weight, level| {
                 const diff = scale * level + low - value;
-                total += weight * (if (absolute) @abs(diff) else diff * diff);
+                total += weight * (if (measured == .absolute) @abs(diff) else diff * diff);
             }
             return total;
         }
@@ -256,7 +262,7 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
         /// x = scale * level, levels 0 .. max. Nine scales are tried, then single levels are moved
         /// as long as that helps, five rounds at most. A level below 0, of a negative x, wraps
         /// around to a byte as it does in the reference.
-        pub fn nonNegative(comptime max: comptime_int, x: *const [n]V, w: *const [n]V) NonNegative {
+        pub fn nonNegative(max: i32, x: *const [n]V, w: *const [n]V) NonNegative {
             var largest = zero;
             for (x) |value| largest = @select(f32, largest > value, largest, value);
             const inverse = bestInverse(max, x, w, largest);
@@ -297,8 +303,9 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
         }
 
         /// The inverse scale of least squared error.
-        fn bestInverse(comptime max: comptime_int, x: *const [n]V, w: *const [n]V, largest: V) V {
-            var chosen = @as(V, @splat(max)) / largest;
+        fn bestInverse(max: i32, x: *const [n]V, w: *const [n]V, largest: V) V {
+            const max_float: f32 = @floatFromInt(max);
+            var chosen = @as(V, @splat(max_float)) / largest;
             const first_scale = one / chosen;
             var best = zero;
             for (x, w) |value, weight| {
@@ -306,11 +313,10 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
                 const diff = value - first_scale * level;
                 best += weight * diff * diff;
             }
-            inline for (0..9) |try_index| {
-                const step: comptime_int = @as(comptime_int, try_index) - 4;
-                if (step == 0) continue;
-                const numerator = @as(f32, 0.1) * @as(f32, step) + max;
-                const inverse = @as(V, @splat(numerator)) / largest;
+            for (0..9) |i| {
+                if (i == 4) continue;
+                const step = @as(f32, @floatFromInt(i)) - 4;
+                const inverse = @as(V, @splat(0.1 * step + max_float)) / largest;
                 const scale = one / inverse;
                 var loss = zero;
                 for (x, w) |value, weight| {
@@ -338,7 +344,7 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
             return out;
         }
 
-        fn below(comptime max: comptime_int, number: I) I {
+        fn below(max: i32, number: I) I {
             return @min(number, @as(I, @splat(max)));
         }
 

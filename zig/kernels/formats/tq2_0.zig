@@ -2,6 +2,7 @@
 
 const DType = @import("../../dtype.zig").DType;
 const blocks = @import("blocks.zig");
+const extreme = @import("extreme.zig");
 const half = @import("f16.zig");
 const planes = @import("planes.zig");
 const rounding = @import("rounding.zig");
@@ -47,9 +48,9 @@ pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]cons
 /// 0, 1 or 2 for each value, and the largest magnitude, which is the scale; tq1_0 has the same.
 pub fn ternary(x: *const [len]f32, trits: *[len]u8) f32 {
     const V = @Vector(32, f32);
-    const d = @reduce(.Max, @abs(@as(@Vector(len, f32), x.*)));
+    const d = extreme.magnitude(x);
     const inverse = if (d != 0) 1 / d else 0;
-    inline for (0..len / 32) |i| {
+    for (0..len / 32) |i| {
         const values: V = x[i * 32 ..][0..32].*;
         const rounded = rounding.roundAway(values * @as(V, @splat(inverse)));
         trits[i * 32 ..][0..32].* = rounding.lowByte(rounded) +% @as(@Vector(32, u8), @splat(1));

@@ -64,7 +64,7 @@ pub fn Affine(comptime format: type, comptime max: comptime_int) type {
         fn byImportance(row: []const f32, blocks: [*]format.Block, importance: [*]const f32) void {
             var batches: Batches = .init(row, importance);
             while (batches.next()) |batch| {
-                const found = Search.affine(max, searching.fine_tries, &batch.x, &batch.w);
+                const found = Search.affine(.squared, max, searching.fine_tries, &batch.x, &batch.w);
                 const scales: [lanes]f32 = found.scales;
                 const mins: [lanes]f32 = found.mins;
                 var levels: [lanes * len]u8 = undefined;
