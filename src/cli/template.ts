@@ -27,8 +27,8 @@ export const templateCommand: Command = {
   operands: ['MODEL', '[TEXT]'],
   details: [
     'TEXT is what the user says ("Hello"); --messages takes a whole conversation. Only the\n' +
-      'header of the file is needed. A file without a template gets a built-in one by its vocabulary;\n' +
-      'which one it was stands on stderr.',
+      'header of the file is needed. A file without a template gets a built-in one, if its\n' +
+      'vocabulary or its name tells which; stderr says what was taken.',
   ],
   options: {
     system: { value: 'TEXT', short: 's', help: 'the system message' },
