@@ -1,4 +1,6 @@
 // "leaven": load a model, generate text.
+
+export type { LoraRef } from './engine/adapters.ts'
 export { bundledModel } from './engine/bundled_model.ts'
 export {
   type FinishReason,

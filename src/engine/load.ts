@@ -12,6 +12,7 @@ import {
   type Tokenizer,
   vocabularyFromMetadata,
 } from '../text/tokenizer/index.ts'
+import { type LoraRef, loadAdapters } from './adapters.ts'
 import { type KvType, kvTypes } from './kv_memory.ts'
 
 export interface LoadOptions {
@@ -29,6 +30,8 @@ export interface LoadOptions {
   threads?: number
   /** How keys and values are cached. Default f16. */
   kv?: { type?: KvType }
+  /** Low-rank adapters to add, in this order: files that fit the model. */
+  lora?: readonly LoraRef[]
   signal?: AbortSignal
   /** Called with bytes of weights; once when the file is mapped. */
   onProgress?(progress: { loaded: number; total: number }): void
@@ -73,6 +76,9 @@ export const loadModel = async (
   const buffers: DeviceBuffer[] = []
   try {
     const weights = await loadWeights(gguf, device, options, buffers)
+    const adapters = await loadAdapters(options.lora ?? [], architecture.name, weights, device)
+    buffers.push(...adapters.buffers)
+    for (const [name, tensor] of adapters.weights) weights.set(name, tensor)
     const name = gguf.metadata.string('general.name', { fallback: gguf.files[0]!.name })
     return { name, device, architecture, config, weights, tokenizer, gguf, buffers }
   } catch (error) {
