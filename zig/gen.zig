@@ -57,11 +57,17 @@ fn writeTs(w: *Writer) !void {
         }
         try w.writeAll(if (@sizeOf(row.Params) == 0) "},\n  },\n" else "\n    },\n  },\n");
     }
-    try w.writeAll("} as const\n\nexport const gluKinds = {\n");
-    for (std.enums.values(ops.GluKind)) |kind| {
-        try w.print("  {t}: {d},\n", .{ kind, @intFromEnum(kind) });
-    }
     try w.writeAll("} as const\n");
+    inline for (.{
+        .{ "gluKinds", ops.GluKind },
+        .{ "unaryKinds", ops.elementwise.UnaryKind },
+    }) |kinds| {
+        try w.print("\nexport const {s} = {{\n", .{kinds[0]});
+        for (std.enums.values(kinds[1])) |kind| {
+            try w.print("  {t}: {d},\n", .{ kind, @intFromEnum(kind) });
+        }
+        try w.writeAll("} as const\n");
+    }
 }
 
 fn writeC(w: *Writer) !void {

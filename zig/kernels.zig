@@ -17,6 +17,16 @@ pub const kernels = struct {
     pub const rope = @import("kernels/rope.zig").rope;
     pub const attention = @import("kernels/attention.zig").attention;
     pub const glu = @import("kernels/glu.zig").glu;
+    pub const sub = @import("kernels/binary.zig").sub;
+    pub const div = @import("kernels/binary.zig").div;
+    pub const scale = @import("kernels/pointwise.zig").scale;
+    pub const unary = @import("kernels/unary.zig").unary;
+    pub const clamp = @import("kernels/pointwise.zig").clamp;
+    pub const leaky_relu = @import("kernels/pointwise.zig").leaky_relu;
+    pub const xielu = @import("kernels/pointwise.zig").xielu;
+    pub const swiglu_oai = @import("kernels/glu.zig").swiglu_oai;
+    pub const swiglu_clamp = @import("kernels/glu.zig").swiglu_clamp;
+    pub const fill = @import("kernels/pointwise.zig").fill;
 };
 
 comptime {

@@ -65,3 +65,29 @@ static_assert(sizeof(leaven_attention_params) == 24, "attention");
 #define LEAVEN_OP_glu 10
 struct leaven_glu_params { uint32_t kind; };
 static_assert(sizeof(leaven_glu_params) == 4, "glu");
+#define LEAVEN_OP_sub 11
+#define LEAVEN_OP_div 12
+#define LEAVEN_OP_scale 13
+struct leaven_scale_params { float factor; float offset; };
+static_assert(sizeof(leaven_scale_params) == 8, "scale");
+#define LEAVEN_OP_unary 14
+struct leaven_unary_params { uint32_t kind; };
+static_assert(sizeof(leaven_unary_params) == 4, "unary");
+#define LEAVEN_OP_clamp 15
+struct leaven_clamp_params { float low; float high; };
+static_assert(sizeof(leaven_clamp_params) == 8, "clamp");
+#define LEAVEN_OP_leaky_relu 16
+struct leaven_leaky_relu_params { float slope; };
+static_assert(sizeof(leaven_leaky_relu_params) == 4, "leaky_relu");
+#define LEAVEN_OP_xielu 17
+struct leaven_xielu_params { float alpha_negative; float alpha_positive; float beta; float epsilon; };
+static_assert(sizeof(leaven_xielu_params) == 16, "xielu");
+#define LEAVEN_OP_swiglu_oai 18
+struct leaven_swiglu_oai_params { float alpha; float limit; };
+static_assert(sizeof(leaven_swiglu_oai_params) == 8, "swiglu_oai");
+#define LEAVEN_OP_swiglu_clamp 19
+struct leaven_swiglu_clamp_params { float limit; };
+static_assert(sizeof(leaven_swiglu_clamp_params) == 4, "swiglu_clamp");
+#define LEAVEN_OP_fill 20
+struct leaven_fill_params { float value; };
+static_assert(sizeof(leaven_fill_params) == 4, "fill");

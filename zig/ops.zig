@@ -6,6 +6,7 @@ const assert = std.debug.assert;
 
 const dtypes = @import("dtype.zig");
 pub const shape = @import("shape.zig");
+pub const elementwise = @import("ops/elementwise.zig");
 
 pub const sources_max = 12;
 pub const outputs_max = 4;
@@ -73,13 +74,16 @@ pub const AttentionParams = extern struct {
 };
 
 /// Gated linear units, Shazeer 2020 (arXiv:2002.05202).
-pub const GluKind = enum(u32) { swiglu = 0 };
+pub const GluKind = enum(u32) { swiglu = 0, reglu = 1, geglu = 2, geglu_erf = 3, geglu_quick = 4 };
 pub const GluParams = extern struct { kind: u32 };
 
-const one = [_]Source{.{ .name = "x" }};
-const pair = [_]Source{ .{ .name = "a" }, .{ .name = "b" } };
+pub const one = [_]Source{.{ .name = "x" }};
+pub const pair = [_]Source{ .{ .name = "a" }, .{ .name = "b" } };
 
-pub const table = [_]Row{
+/// Every row at the place of its code.
+pub const table = inOrder(first ++ elementwise.rows);
+
+const first = [_]Row{
     .{ .code = 0, .name = "add", .sources = &pair, .reuses = &.{0}, .infer = shape.broadcast },
     .{ .code = 1, .name = "mul", .sources = &pair, .reuses = &.{0}, .infer = shape.broadcast },
     .{ .code = 2, .name = "copy", .sources = &one, .infer = shape.copy, .Params = CopyParams },
@@ -157,6 +161,12 @@ pub const table = [_]Row{
         .Params = GluParams,
     },
 };
+
+fn inOrder(comptime rows: anytype) [rows.len]Row {
+    var list: [rows.len]Row = undefined;
+    for (rows) |row| list[row.code] = row;
+    return list;
+}
 
 /// An enum whose tags are the table's names: `Op.linear`.
 pub const Op = blk: {

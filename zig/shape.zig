@@ -34,20 +34,20 @@ pub const Inference = struct {
     outputs: [ops.outputs_max]Shape = undefined,
     problem: []const u8 = "",
 
-    fn source(q: *const Inference, index: usize) Shape {
+    pub fn source(q: *const Inference, index: usize) Shape {
         return q.sources[index].?;
     }
 
-    fn as(q: *const Inference, comptime Params: type) *const Params {
+    pub fn as(q: *const Inference, comptime Params: type) *const Params {
         return @ptrCast(q.params);
     }
 
-    fn refuse(q: *Inference, problem: []const u8) Error {
+    pub fn refuse(q: *Inference, problem: []const u8) Error {
         q.problem = problem;
         return error.Shape;
     }
 
-    fn expect(q: *Inference, ok: bool, problem: []const u8) Error!void {
+    pub fn expect(q: *Inference, ok: bool, problem: []const u8) Error!void {
         if (!ok) return q.refuse(problem);
     }
 };
@@ -75,8 +75,20 @@ fn isSound(s: Shape) bool {
     return product < elements_max and s.ne[0] % dtypes.layout(s.dtype).block_len == 0;
 }
 
-fn sameDims(a: Shape, b: Shape) bool {
+pub fn sameDims(a: Shape, b: Shape) bool {
     return std.mem.eql(u64, &a.ne, &b.ne);
+}
+
+/// Dtypes that ops compute on element by element.
+pub fn isFloat(dtype: DType) bool {
+    return dtype == .f32 or dtype == .f16 or dtype == .bf16;
+}
+
+/// The result is like x, which holds floats.
+pub fn like(q: *Inference) Error!void {
+    const x = q.source(0);
+    try q.expect(isFloat(x.dtype), "x must be f32, f16 or bf16");
+    q.outputs[0] = x;
 }
 
 /// b's dimensions each divide a's; the result has a's.
@@ -218,7 +230,7 @@ pub fn glu(q: *Inference) Error!void {
     const gate = q.source(0);
     const up = q.source(1);
     try q.expect(std.enums.fromInt(ops.GluKind, q.as(ops.GluParams).kind) != null, "unknown kind");
-    try q.expect(gate.dtype == .f32 and up.dtype == .f32, "gate and up must be f32");
+    try q.expect(isFloat(gate.dtype) and isFloat(up.dtype), "gate and up must be floats");
     try q.expect(sameDims(gate, up), "gate and up differ");
     q.outputs[0] = gate;
 }

@@ -11,22 +11,34 @@ const V = vector.V;
 const Tensor = abi.Tensor;
 
 pub const add: abi.Kernel = Binary(sum).kernel;
+pub const sub: abi.Kernel = Binary(difference).kernel;
 pub const mul: abi.Kernel = Binary(product).kernel;
+pub const div: abi.Kernel = Binary(quotient).kernel;
 
 inline fn sum(_: void, a: V, b: V) V {
     return a + b;
+}
+
+inline fn difference(_: void, a: V, b: V) V {
+    return a - b;
 }
 
 inline fn product(_: void, a: V, b: V) V {
     return a * b;
 }
 
+inline fn quotient(_: void, a: V, b: V) V {
+    return a / b;
+}
+
 fn Binary(comptime f: anytype) type {
     return struct {
         const kernel: abi.Kernel = .{ .plan = plan, .run = run };
+        const ofPairs = map.loop(2, void, f);
+        const ofScalar = map.loop(1, f32, withScalar);
 
         fn run(task: *const abi.Task, begin: u64, end: u64, _: [*]align(64) u8) callconv(.c) void {
-            if (sameSizes(task)) return map.run(task, 2, {}, f, begin, end);
+            if (sameSizes(task)) return map.run(task, 2, {}, ofPairs, begin, end);
             for (begin..end) |item| runChunk(task, item);
         }
 
@@ -48,10 +60,10 @@ fn Binary(comptime f: anytype) type {
                 const y_values = staging.target(y, y_row, i, &buffers[2]);
                 if (b.ne[0] == 1) {
                     const value = staging.read(b, b_row, 0, 1, &buffers[1])[0];
-                    map.apply(1, value, withScalar, y_values, .{a_values}, n);
+                    ofScalar(value, y_values, .{a_values}, n);
                 } else {
                     const b_values = staging.read(b, b_row, from, n, &buffers[1]);
-                    map.apply(2, {}, f, y_values, .{ a_values, b_values }, n);
+                    ofPairs({}, y_values, .{ a_values, b_values }, n);
                 }
                 staging.write(y, y_row, i, n, y_values);
                 i += n;
@@ -93,7 +105,7 @@ fn check(comptime op: @import("../ops.zig").Op, a_ne: [4]u64, b_ne: [4]u64, opti
     const a = trial.random(options.a, a_ne, options.order);
     const b = trial.random(options.b, b_ne, options.order);
     const y = trial.empty(options.a, a_ne, options.order);
-    try trial.run(op, if (op == .add) add else mul, .{}, &.{ a, b }, &.{y});
+    try trial.run(op, kernelOf(op), .{}, &.{ a, b }, &.{y});
     for (0..y.rows()) |r| {
         for (0..y.ne[0]) |i| {
             const at: [4]u64 = .{ i, r % y.ne[1], r / y.ne[1] % y.ne[2], r / y.ne[1] / y.ne[2] };
@@ -101,15 +113,25 @@ fn check(comptime op: @import("../ops.zig").Op, a_ne: [4]u64, b_ne: [4]u64, opti
             var at_b = at;
             for (&at_b, b_ne) |*index, n| index.* %= n;
             const right = trial.get(b, at_b);
-            const expected = if (op == .add) left + right else left * right;
+            const expected = switch (op) {
+                .add => left + right,
+                .sub => left - right,
+                .mul => left * right,
+                .div => left / right,
+                else => comptime unreachable,
+            };
             try trial.expectNear(y, at, expected, 1e-6);
         }
     }
 }
 
-test "add and mul repeat b along any dimension" {
+fn kernelOf(comptime op: @import("../ops.zig").Op) abi.Kernel {
+    return @field(@This(), @tagName(op));
+}
+
+test "add, sub, mul and div repeat b along any dimension" {
     const options = .{ .a = .f32, .b = .f32, .order = .packed_rows };
-    inline for (.{ .add, .mul }) |op| {
+    inline for (.{ .add, .sub, .mul, .div }) |op| {
         try check(op, .{ 33, 4, 3, 2 }, .{ 33, 4, 3, 2 }, options);
         try check(op, .{ 33, 4, 3, 2 }, .{ 33, 1, 3, 1 }, options);
         try check(op, .{ 33, 4, 3, 2 }, .{ 11, 2, 1, 2 }, options);

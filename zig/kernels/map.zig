@@ -18,12 +18,18 @@ pub fn plan(result: *abi.Plan, task: *const abi.Task, comptime arity: usize, cos
     split.Chunks.of(&all[0]).plan(result, cost);
 }
 
-/// Computes items [begin, end). `context` is handed to `f` before the vectors.
+/// Computes a piece of a row: y[i] = f(context, sources[0][i], …) for i < n.
+pub fn Apply(comptime arity: usize, comptime Context: type) type {
+    return *const fn (Context, [*]f32, [arity][*]const f32, usize) void;
+}
+
+/// Computes items [begin, end). The function is a pointer, so that the code around it exists once
+/// for all ops.
 pub fn run(
     task: *const abi.Task,
     comptime arity: usize,
     context: anytype,
-    comptime f: anytype,
+    apply: Apply(arity, @TypeOf(context)),
     begin: u64,
     end: u64,
 ) void {
@@ -48,7 +54,7 @@ pub fn run(
                 s.* = staging.read(&all[k + 1], rows[k], i, n, &buffers[k]);
             }
             const y = staging.target(&all[0], row, i, &buffers[arity]);
-            apply(arity, context, f, y, sources, n);
+            apply(context, y, sources, n);
             staging.write(&all[0], row, i, n, y);
         }
     }
@@ -62,25 +68,22 @@ fn operands(task: *const abi.Task, comptime arity: usize) [arity + 1]Tensor {
     return all;
 }
 
-/// y[i] = f(sources[0][i], …) for i < n.
-pub fn apply(
-    comptime arity: usize,
-    context: anytype,
-    comptime f: anytype,
-    y: [*]f32,
-    sources: [arity][*]const f32,
-    n: usize,
-) void {
-    var i: usize = 0;
-    while (i + lanes <= n) : (i += lanes) {
-        var x: [arity]V = undefined;
-        inline for (&x, sources) |*v, source| v.* = vector.load(source + i);
-        vector.store(y + i, call(context, f, x));
-    }
-    if (i == n) return;
-    var x: [arity]V = undefined;
-    inline for (&x, sources) |*v, source| v.* = vector.loadPart(source + i, n - i);
-    vector.storePart(y + i, call(context, f, x), n - i);
+/// The loop over f, which takes the context and a vector of each source.
+pub fn loop(comptime arity: usize, comptime Context: type, comptime f: anytype) Apply(arity, Context) {
+    return struct {
+        fn apply(context: Context, y: [*]f32, sources: [arity][*]const f32, n: usize) void {
+            var i: usize = 0;
+            while (i + lanes <= n) : (i += lanes) {
+                var x: [arity]V = undefined;
+                inline for (&x, sources) |*v, source| v.* = vector.load(source + i);
+                vector.store(y + i, call(context, f, x));
+            }
+            if (i == n) return;
+            var x: [arity]V = undefined;
+            inline for (&x, sources) |*v, source| v.* = vector.loadPart(source + i, n - i);
+            vector.storePart(y + i, call(context, f, x), n - i);
+        }
+    }.apply;
 }
 
 inline fn call(context: anytype, comptime f: anytype, x: anytype) V {
