@@ -293,7 +293,12 @@ test "second items run when all others are done, and shared memory must be large
         .ne = .{ squares.count * 8 - 1, 1, 1, 1 },
         .nb = @splat(1),
     };
-    const output: abi.Tensor = .{ .data = @ptrCast(&sums), .dtype = .i64, .ne = @splat(4), .nb = @splat(8) };
+    const output: abi.Tensor = .{
+        .data = @ptrCast(&sums),
+        .dtype = .i64,
+        .ne = .{ 4, 1, 1, 1 },
+        .nb = @splat(8),
+    };
     var status: abi.Status = .{};
     var node: vtable.Node = .{
         .task = .{

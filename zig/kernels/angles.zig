@@ -97,7 +97,10 @@ test "sine and cosine of angles up to a million are within 1e-9" {
     const r = prng.random();
     for (0..2000) |_| {
         var x: [lanes]f64 = undefined;
-        for (&x) |*value| value.* = (r.float(f64) - 0.5) * 2 * @as(f64, if (r.boolean()) 1e6 else 10);
+        for (&x) |*value| {
+            const most: f64 = if (r.boolean()) 1e6 else 10;
+            value.* = (r.float(f64) - 0.5) * 2 * most;
+        }
         const both = sinCos(x);
         const sine: [lanes]f64 = both.sin;
         const cosine: [lanes]f64 = both.cos;

@@ -97,9 +97,10 @@ fn repeatedRow(b: *const Tensor, y: *const Tensor, index: u64) [*]const u8 {
     return b.data + i % b.ne[1] * b.nb[1] + j % b.ne[2] * b.nb[2] + k % b.ne[3] * b.nb[3];
 }
 
+const Op = @import("../ops.zig").Op;
 const Trial = @import("trial.zig").Trial;
 
-fn check(comptime op: @import("../ops.zig").Op, a_ne: [4]u64, b_ne: [4]u64, options: anytype) !void {
+fn check(comptime op: Op, a_ne: [4]u64, b_ne: [4]u64, options: anytype) !void {
     var trial: Trial = .init(7);
     defer trial.deinit();
     const a = trial.random(options.a, a_ne, options.order);
@@ -125,7 +126,7 @@ fn check(comptime op: @import("../ops.zig").Op, a_ne: [4]u64, b_ne: [4]u64, opti
     }
 }
 
-fn kernelOf(comptime op: @import("../ops.zig").Op) abi.Kernel {
+fn kernelOf(comptime op: Op) abi.Kernel {
     return @field(@This(), @tagName(op));
 }
 

@@ -99,7 +99,8 @@ fn check(from: DType, to: DType, ne: [4]u64, x_order: Order, y_order: Order, tol
 }
 
 test "copies between plain dtypes keep values up to rounding, in any order" {
-    for ([_]DType{ .f32, .f16, .bf16, .i32 }) |from| for ([_]DType{ .f32, .f16, .bf16, .i32 }) |to| {
+    const dtype_list = [_]DType{ .f32, .f16, .bf16, .i32 };
+    for (dtype_list) |from| for (dtype_list) |to| {
         for ([_]Order{ .packed_rows, .gaps, .permuted }) |order| {
             try check(from, to, .{ 37, 3, 2, 2 }, order, .packed_rows, 0);
             try check(from, to, .{ 5, 1100, 1, 1 }, .permuted, order, 0);

@@ -1,5 +1,6 @@
 //! Elementary functions on vectors of f32, written without libm so that they stay in registers.
-//! Relative error of a few units in the last place, as the tests say; NaN, infinities and subnormals as in IEEE 754.
+//! Relative error of a few units in the last place, as the tests say; NaN, infinities and
+//! subnormals as in IEEE 754.
 //!
 //! The polynomials are those of Cephes (Moshier 1984-1992, single precision).
 

@@ -69,7 +69,11 @@ fn operands(task: *const abi.Task, comptime arity: usize) [arity + 1]Tensor {
 }
 
 /// The loop over f, which takes the context and a vector of each source.
-pub fn loop(comptime arity: usize, comptime Context: type, comptime f: anytype) Apply(arity, Context) {
+pub fn loop(
+    comptime arity: usize,
+    comptime Context: type,
+    comptime f: anytype,
+) Apply(arity, Context) {
     return struct {
         fn apply(context: Context, y: [*]f32, sources: [arity][*]const f32, n: usize) void {
             var i: usize = 0;

@@ -63,7 +63,8 @@ const Walk = @import("trial.zig").Walk;
 const Op = @import("../ops.zig").Op;
 
 fn check(op: Op, kernel: abi.Kernel, p: anytype, exact: *const fn (@TypeOf(p), f64) f64) !void {
-    inline for (.{ .f32, .f16 }) |dtype| for ([_][4]u64{ .{ 37, 3, 2, 1 }, .{ 5000, 1, 1, 1 } }) |ne| {
+    const sizes = [_][4]u64{ .{ 37, 3, 2, 1 }, .{ 5000, 1, 1, 1 } };
+    inline for (.{ .f32, .f16 }) |dtype| for (sizes) |ne| {
         var trial: Trial = .init(9);
         defer trial.deinit();
         const x = trial.random(dtype, ne, .gaps);

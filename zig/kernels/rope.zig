@@ -212,7 +212,8 @@ fn expectRotated(
     for (0..x.ne[2]) |row| for (0..x.ne[1]) |head| {
         for (0..n / 2) |i| {
             const exponent = -2 * @as(f64, @floatFromInt(i)) / @as(f64, @floatFromInt(n));
-            var angle = std.math.pow(f64, p.base, exponent) * trial.get(positions, .{ row, 0, 0, 0 });
+            var angle = std.math.pow(f64, p.base, exponent);
+            angle *= trial.get(positions, .{ row, 0, 0, 0 });
             if (factors) |f| angle /= trial.get(f, .{ i, 0, 0, 0 });
             angle *= p.scale;
             const first = if (p.style == neighbours) 2 * i else i;
@@ -256,7 +257,9 @@ test "rope turns both kinds of pairs, whole heads and parts, up to angles of a m
             const x = trial.random(.f32, .{ rotated + 3, 3, 4, 1 }, order);
             const positions = trial.of(.i32, .{ 4, 1, 1, 1 }, &.{ 0, 7, -131072, 1_000_000 });
             const factors = trial.empty(.f32, .{ rotated / 2, 1, 1, 1 }, .packed_rows);
-            for (0..rotated / 2) |i| trial.set(factors, .{ i, 0, 0, 0 }, 1 + @as(f64, @floatFromInt(i)) / 8);
+            for (0..rotated / 2) |i| {
+                trial.set(factors, .{ i, 0, 0, 0 }, @as(f64, @floatFromInt(i + 8)) / 8);
+            }
             const y = trial.empty(.f32, x.ne, order);
             try trial.run(.rope, rope, p, &.{ x, positions, null }, &.{y});
             try expectRotated(&trial, p, x, positions, null, y);

@@ -50,8 +50,10 @@ test "sine and cosine of small, large and infinite f32" {
     var x: f32 = 1e-30;
     while (x < std.math.inf(f32)) : (x *= 1.7) {
         for ([_]f32{ x, -x }) |value| {
-            try std.testing.expectApproxEqAbs(@sin(@as(f64, value)), sin(vector.splat(value))[0], 1e-7);
-            try std.testing.expectApproxEqAbs(@cos(@as(f64, value)), cos(vector.splat(value))[0], 1e-7);
+            const wide: f64 = value;
+            const v = vector.splat(value);
+            try std.testing.expectApproxEqAbs(@sin(wide), sin(v)[0], 1e-7);
+            try std.testing.expectApproxEqAbs(@cos(wide), cos(v)[0], 1e-7);
         }
     }
     const largest = std.math.floatMax(f32); // Against 300 digits of pi.

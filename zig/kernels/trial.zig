@@ -56,7 +56,8 @@ pub const Trial = struct {
         nb[3] = nb[2] * ne[2] + gap * layout.block_bytes;
         const size = nb[3] * ne[3];
         const arena = trial.arena.allocator();
-        const memory = arena.alignedAlloc(u8, .@"64", @intCast(size + 2 * margin)) catch unreachable;
+        const whole: usize = @intCast(size + 2 * margin);
+        const memory = arena.alignedAlloc(u8, .@"64", whole) catch unreachable;
         @memset(memory, canary);
         trial.blocks.append(arena, memory) catch unreachable;
         return .{ .data = memory.ptr + margin, .dtype = dtype, .ne = ne, .nb = nb };
@@ -77,7 +78,8 @@ pub const Trial = struct {
         var walk: Walk = .{ .ne = ne };
         while (walk.next()) |at| {
             const integer = dtype == .i32 or dtype == .i64;
-            trial.set(t, at, if (integer) @floatFromInt(r.uintLessThan(u32, 100)) else r.floatNorm(f32));
+            const whole: f64 = @floatFromInt(r.uintLessThan(u32, 100));
+            trial.set(t, at, if (integer) whole else r.floatNorm(f32));
         }
         return t;
     }
@@ -113,7 +115,8 @@ pub const Trial = struct {
     pub fn get(trial: *Trial, t: Tensor, at: [4]u64) f64 {
         if (dtypes.isQuantized(t.dtype)) {
             const row = trial.arena.allocator().alloc(f32, @intCast(t.ne[0])) catch unreachable;
-            _ = formats.dequantizeRow(t.dtype, address(t, .{ 0, at[1], at[2], at[3] }), row.ptr, row.len);
+            const start = address(t, .{ 0, at[1], at[2], at[3] });
+            _ = formats.dequantizeRow(t.dtype, start, row.ptr, row.len);
             return row[@intCast(at[0])];
         }
         const p = address(t, at);
@@ -180,7 +183,9 @@ pub const Trial = struct {
         var item = plan.items;
         while (item > 0) : (item -= 1) try trial.piece(kernel, &task, plan, item - 1, item);
         item = all;
-        while (item > plan.items) : (item -= 1) try trial.piece(kernel, &task, plan, item - 1, item);
+        while (item > plan.items) : (item -= 1) {
+            try trial.piece(kernel, &task, plan, item - 1, item);
+        }
         const after = try trial.snapshot();
         for (trial.blocks.items, before) |block, old| @memcpy(block, old);
         const size = @max(1, all / 3);
@@ -191,7 +196,9 @@ pub const Trial = struct {
             try trial.piece(kernel, &task, plan, item, next);
             item = next;
         }
-        for (trial.blocks.items, after) |block, other| try testing.expectEqualSlices(u8, other, block);
+        for (trial.blocks.items, after) |block, other| {
+            try testing.expectEqualSlices(u8, other, block);
+        }
         for (trial.blocks.items, before, after) |block, old, new| {
             for (outputs) |t| restore(t, block, old);
             try testing.expectEqualSlices(u8, old, block);
@@ -221,7 +228,8 @@ pub const Trial = struct {
     /// Memory that holds canaries; null for 0 bytes.
     fn filled(trial: *Trial, size: u64) !?[*]align(64) u8 {
         if (size == 0) return null;
-        const memory = try trial.arena.allocator().alignedAlloc(u8, .@"64", @intCast(size + margin));
+        const arena = trial.arena.allocator();
+        const memory = try arena.alignedAlloc(u8, .@"64", @intCast(size + margin));
         @memset(memory, canary);
         return memory.ptr;
     }
@@ -250,6 +258,7 @@ pub const Walk = struct {
         const i = walk.index;
         if (i >= ne[0] * ne[1] * ne[2] * ne[3]) return null;
         walk.index += 1;
-        return .{ i % ne[0], i / ne[0] % ne[1], i / ne[0] / ne[1] % ne[2], i / ne[0] / ne[1] / ne[2] };
+        const row = i / ne[0];
+        return .{ i % ne[0], row % ne[1], row / ne[1] % ne[2], row / ne[1] / ne[2] };
     }
 };

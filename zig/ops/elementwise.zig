@@ -42,7 +42,12 @@ pub const ClampParams = extern struct { low: f32, high: f32 };
 pub const LeakyReluParams = extern struct { slope: f32 };
 
 /// xIELU (Huang and Schlag 2024, arXiv:2411.13010) with its alphas after their softplus.
-pub const XieluParams = extern struct { alpha_negative: f32, alpha_positive: f32, beta: f32, epsilon: f32 };
+pub const XieluParams = extern struct {
+    alpha_negative: f32,
+    alpha_positive: f32,
+    beta: f32,
+    epsilon: f32,
+};
 
 /// gate sigmoid(alpha gate) (up + 1) with gate <= limit and |up| <= limit, as in gpt-oss.
 pub const SwigluOaiParams = extern struct { alpha: f32, limit: f32 };

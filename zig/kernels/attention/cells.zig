@@ -43,7 +43,13 @@ pub const Tile = struct {
 
     /// The cells of `sequence` from `first` on that hold something. A block outside the cache is a
     /// fault.
-    pub fn fill(tile: *Tile, task: *const abi.Task, sequence: u64, first: u64, length: u64) error{Fault}!void {
+    pub fn fill(
+        tile: *Tile,
+        task: *const abi.Task,
+        sequence: u64,
+        first: u64,
+        length: u64,
+    ) error{Fault}!void {
         const positions = task.source(3);
         const table = task.source(7);
         const size: u64 = task.as(ops.AttentionParams).block_size;

@@ -136,7 +136,12 @@ pub const Part = struct {
 
     /// One row that may not see the whole tile: what it does not see is taken out, so that it has
     /// no influence even if it is NaN.
-    fn addVisible(part: *const Part, row: usize, tile: *const Tile, values: *const products.Rows) void {
+    fn addVisible(
+        part: *const Part,
+        row: usize,
+        tile: *const Tile,
+        values: *const products.Rows,
+    ) void {
         const view: View = .of(part.p, part.positionOf(row));
         var positions: [tile_cells]i32 = undefined;
         var visible: products.Rows = undefined;
@@ -182,7 +187,13 @@ pub const Part = struct {
         return part.numbers.scores + q * tile_cells;
     }
 
-    fn addValues(part: *const Part, q: usize, count: usize, rows: *const products.Rows, n: usize) void {
+    fn addValues(
+        part: *const Part,
+        q: usize,
+        count: usize,
+        rows: *const products.Rows,
+        n: usize,
+    ) void {
         const size = vector.padded(part.w.value_dim);
         const sums = part.numbers.sums + q * size;
         const element = part.w.value_element orelse .f32;

@@ -200,7 +200,8 @@ test "scores and weighted sums of any number of queries and rows" {
                 var dot: f64 = 0;
                 for (queries[q], rows[j * 37 % tile_cells]) |a, b| dot += @as(f64, a) * b;
                 try testing.expectApproxEqAbs(dot, scores[q][j], 2e-5);
-                for (&expected, rows[j * 37 % tile_cells]) |*e, b| e.* += scores[q][j] * @as(f64, b);
+                const weight: f64 = scores[q][j];
+                for (&expected, rows[j * 37 % tile_cells]) |*e, b| e.* += weight * b;
             }
             for (expected, sums[q]) |e, s| try testing.expectApproxEqAbs(e, s, 1e-3);
         }

@@ -38,10 +38,11 @@ const Sizes = struct {
     state: usize,
 
     fn of(task: *const abi.Task, w: *const work.Work) Sizes {
+        const cells_max: usize = @intCast(cells.capacityOf(task));
         return .{
             .rows = w.rows,
             .heads = w.kv_heads * w.group,
-            .pieces = @intCast(std.math.divCeil(u64, cells.capacityOf(task), piece_cells) catch unreachable),
+            .pieces = std.math.divCeil(usize, cells_max, piece_cells) catch unreachable,
             .state = vector.padded(w.value_dim) + lanes,
         };
     }

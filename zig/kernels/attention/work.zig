@@ -223,7 +223,8 @@ test "items cover every row of every head once" {
             @memset(all, 0);
             for (0..w.items()) |index| {
                 const item = w.at(index);
-                try std.testing.expect(item.heads() * (item.row_end - item.row_begin) <= w.queriesMax());
+                const queries = item.heads() * (item.row_end - item.row_begin);
+                try std.testing.expect(queries <= w.queriesMax());
                 for (item.row_begin..item.row_end) |row| {
                     for (item.head_begin..item.head_end) |head| {
                         try std.testing.expectEqual(item.kv_head, head / group);
