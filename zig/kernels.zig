@@ -27,6 +27,10 @@ pub const kernels = struct {
     pub const swiglu_oai = @import("kernels/glu.zig").swiglu_oai;
     pub const swiglu_clamp = @import("kernels/glu.zig").swiglu_clamp;
     pub const fill = @import("kernels/pointwise.zig").fill;
+    pub const layer_norm = @import("kernels/layer_norm.zig").layer_norm;
+    pub const l2_norm = @import("kernels/l2_norm.zig").l2_norm;
+    pub const group_norm = @import("kernels/group_norm.zig").group_norm;
+    pub const soft_max = @import("kernels/soft_max.zig").soft_max;
 };
 
 comptime {

@@ -91,3 +91,15 @@ static_assert(sizeof(leaven_swiglu_clamp_params) == 4, "swiglu_clamp");
 #define LEAVEN_OP_fill 20
 struct leaven_fill_params { float value; };
 static_assert(sizeof(leaven_fill_params) == 4, "fill");
+#define LEAVEN_OP_layer_norm 21
+struct leaven_layer_norm_params { float epsilon; };
+static_assert(sizeof(leaven_layer_norm_params) == 4, "layer_norm");
+#define LEAVEN_OP_l2_norm 22
+struct leaven_l2_norm_params { float epsilon; };
+static_assert(sizeof(leaven_l2_norm_params) == 4, "l2_norm");
+#define LEAVEN_OP_group_norm 23
+struct leaven_group_norm_params { uint32_t groups; float epsilon; };
+static_assert(sizeof(leaven_group_norm_params) == 8, "group_norm");
+#define LEAVEN_OP_soft_max 24
+struct leaven_soft_max_params { float scale; float alibi_max; };
+static_assert(sizeof(leaven_soft_max_params) == 8, "soft_max");

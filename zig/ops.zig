@@ -7,6 +7,7 @@ const assert = std.debug.assert;
 const dtypes = @import("dtype.zig");
 pub const shape = @import("shape.zig");
 pub const elementwise = @import("ops/elementwise.zig");
+pub const norms = @import("ops/norms.zig");
 
 pub const sources_max = 12;
 pub const outputs_max = 4;
@@ -81,7 +82,7 @@ pub const one = [_]Source{.{ .name = "x" }};
 pub const pair = [_]Source{ .{ .name = "a" }, .{ .name = "b" } };
 
 /// Every row at the place of its code.
-pub const table = inOrder(first ++ elementwise.rows);
+pub const table = inOrder(first ++ elementwise.rows ++ norms.rows);
 
 const first = [_]Row{
     .{ .code = 0, .name = "add", .sources = &pair, .reuses = &.{0}, .infer = shape.broadcast },

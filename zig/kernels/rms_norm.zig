@@ -4,11 +4,10 @@
 const std = @import("std");
 const abi = @import("abi.zig");
 const ops = @import("../ops.zig");
-const simd = @import("simd.zig");
 const split = @import("split.zig");
 const staging = @import("staging.zig");
+const sums = @import("sums.zig");
 const vector = @import("vector.zig");
-const V = vector.V;
 const lanes = vector.lanes;
 
 pub const rms_norm: abi.Kernel = .{ .plan = plan, .run = run };
@@ -18,60 +17,25 @@ fn plan(task: *const abi.Task, result: *abi.Plan) callconv(.c) void {
     if (!staging.isFloat(x.dtype)) return;
     if (task.sources[1]) |weight| if (!staging.isDirect(weight)) return;
     split.byRow(result, x.rows(), x.ne[0] * 2);
+    result.thread_scratch = staging.rowsBytes(2, x.ne[0]);
 }
 
-fn run(task: *const abi.Task, begin: u64, end: u64, _: [*]align(64) u8) callconv(.c) void {
+fn run(task: *const abi.Task, begin: u64, end: u64, scratch: [*]align(64) u8) callconv(.c) void {
     const x = task.source(0);
     const y = task.output();
-    const n = x.ne[0];
-    const direct = staging.isDirect(x) and staging.isDirect(y);
-    const step = if (direct) n else staging.block;
+    const n: usize = @intCast(x.ne[0]);
     const epsilon: f64 = task.as(ops.NormParams).epsilon;
     const weight: ?[*]const f32 = if (task.sources[1]) |w| @ptrCast(@alignCast(w.data)) else null;
     for (begin..end) |index| {
-        const x_row = x.row(index);
-        const y_row = y.row(index);
-        var in: staging.Buffer = undefined;
-        var out: staging.Buffer = undefined;
-        var sum: f64 = 0;
-        var i: u64 = 0;
-        while (i < n) : (i += step) {
-            const count: usize = @intCast(@min(step, n - i));
-            sum += sumOfSquares(staging.read(x, x_row, i, count, &in), count);
-        }
-        const scale: f32 = @floatCast(1 / @sqrt(sum / @as(f64, @floatFromInt(n)) + epsilon));
-        i = 0;
-        while (i < n) : (i += step) {
-            const count: usize = @intCast(@min(step, n - i));
-            const from = staging.read(x, x_row, i, count, &in);
-            const to = staging.target(y, y_row, i, &out);
-            const w = if (weight) |all| all + i else null;
-            scaleRow(to, from, w, scale, count);
-            staging.write(y, y_row, i, count, to);
-        }
+        const from = staging.readRow(x, x.row(index), staging.scratchRow(scratch, 0, n));
+        const to = staging.target(y, y.row(index), 0, staging.scratchRow(scratch, 1, n));
+        const mean = sums.squares(from, n, 0) / @as(f64, @floatFromInt(n));
+        scaleRow(to, from, weight, @floatCast(1 / @sqrt(mean + epsilon)), n);
+        staging.writeRow(y, y.row(index), to);
     }
 }
 
-/// In f64, so that no square overflows or vanishes.
-fn sumOfSquares(x: [*]const f32, n: usize) f64 {
-    const Wide = @Vector(lanes, f64);
-    var sums: [2]Wide = @splat(@splat(0));
-    var i: usize = 0;
-    while (i + 2 * lanes <= n) : (i += 2 * lanes) {
-        inline for (&sums, 0..) |*sum, k| {
-            const v: Wide = vector.load(x + i + k * lanes);
-            sum.* = simd.mulAdd(v, v, sum.*);
-        }
-    }
-    while (i < n) : (i += lanes) {
-        const part = if (n - i < lanes) vector.loadPart(x + i, n - i) else vector.load(x + i);
-        const v: Wide = part;
-        sums[0] = simd.mulAdd(v, v, sums[0]);
-    }
-    return @reduce(.Add, sums[0] + sums[1]);
-}
-
-fn scaleRow(y: [*]f32, x: [*]const f32, weight: ?[*]const f32, scale: f32, n: usize) void {
+pub fn scaleRow(y: [*]f32, x: [*]const f32, weight: ?[*]const f32, scale: f32, n: usize) void {
     const factor = vector.splat(scale);
     var i: usize = 0;
     while (i + lanes <= n) : (i += lanes) {

@@ -54,6 +54,36 @@ pub fn write(t: *const Tensor, row: [*]u8, begin: u64, n: usize, values: [*]cons
     if (!isPacked(t)) scatter(t, destination, n, &storage);
 }
 
+/// A whole row as contiguous f32: in place, or in `buffer`, which has room for it.
+pub fn readRow(t: *const Tensor, row: [*]const u8, buffer: [*]f32) [*]const f32 {
+    if (isDirect(t)) return @ptrCast(@alignCast(row));
+    var i: u64 = 0;
+    while (i < t.ne[0]) : (i += block) {
+        const n: usize = @intCast(@min(block, t.ne[0] - i));
+        _ = read(t, row, i, n, buffer + i);
+    }
+    return buffer;
+}
+
+/// Stores a whole row, which may lie at its target already.
+pub fn writeRow(t: *const Tensor, row: [*]u8, values: [*]const f32) void {
+    const step = if (isDirect(t)) @max(1, t.ne[0]) else block;
+    var i: u64 = 0;
+    while (i < t.ne[0]) : (i += step) {
+        write(t, row, i, @intCast(@min(step, t.ne[0] - i)), values + i);
+    }
+}
+
+/// Bytes of f32 rows of this length.
+pub fn rowsBytes(count: u64, n: u64) u64 {
+    return count * std.mem.alignForward(u64, n * @sizeOf(f32), 64);
+}
+
+/// Row `index` of the scratch that rowsBytes counts.
+pub fn scratchRow(scratch: [*]align(64) u8, index: u64, n: u64) [*]f32 {
+    return @ptrCast(@alignCast(scratch + rowsBytes(index, n)));
+}
+
 /// The bytes of `block` values; no format needs more than f64 does.
 const Packed = [block * @sizeOf(f64)]u8;
 

@@ -2,7 +2,7 @@
 
 const std = @import("std");
 const abi = @import("../abi.zig");
-const angles = @import("../angles.zig");
+const alibi = @import("../alibi.zig");
 const dtypes = @import("../../dtype.zig");
 const formats = @import("../formats.zig");
 const ops = @import("../../ops.zig");
@@ -86,16 +86,10 @@ pub const Part = struct {
         return @as(*const f32, @ptrCast(@alignCast(sinks.data + head * sinks.nb[0]))).*;
     }
 
-    /// ALiBi: with n the largest power of two that is not above the number of heads, slopes are
-    /// 2^(-max (h + 1) / n), and for heads from n on 2^(-max (2 (h - n) + 1) / 2n).
     fn fillSlopes(part: *const Part) void {
-        const heads: usize = @intCast(part.task.source(0).ne[1]);
-        const n = std.math.floorPowerOfTwo(usize, heads);
-        const unit = part.p.alibi_max / @as(f64, @floatFromInt(2 * n));
-        for (part.numbers.slopes[0..part.heads], part.head_begin..) |*slope, h| {
-            const steps = if (h < n) 2 * (h + 1) else 2 * (h - n) + 1;
-            const exponent = -unit * @as(f64, @floatFromInt(steps));
-            slope.* = @floatCast(angles.exp(@splat(exponent * std.math.ln2))[0]);
+        const heads = part.task.source(0).ne[1];
+        for (part.numbers.slopes[0..part.heads], part.head_begin..) |*slope, head| {
+            slope.* = alibi.slope(part.p.alibi_max, head, heads);
         }
     }
 
