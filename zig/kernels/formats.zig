@@ -120,3 +120,129 @@ test {
     _ = @import("formats/planes.zig");
     _ = @import("formats/rounding.zig");
 }
+
+const testing = std.testing;
+const rowBytes = @import("../dtype.zig").rowBytes;
+
+/// Values of a row that needs every block length.
+const test_len = 2048;
+
+/// Cubes of evenly distributed numbers from -1 to 1, the same on every machine.
+fn draw(seed: u32, values: []f32) void {
+    var state = seed;
+    for (values) |*value| {
+        state = state *% 1664525 +% 1013904223;
+        const centred = @as(i32, @intCast(state >> 8)) - (1 << 23);
+        const u = @as(f32, @floatFromInt(centred)) * 0x1p-23;
+        value.* = u * u * u;
+    }
+}
+
+const Recorded = struct { DType, ?u32, u32 };
+
+/// FNV-1a hashes of the bytes that the reference (ggml 0.25.1) makes of the row of the test
+/// below, without and with an importance matrix.
+const recorded = [_]Recorded{
+    .{ .f16, 0x7af637a5, 0x7af637a5 },
+    .{ .q4_0, 0x887d1469, 0x8c82696f },
+    .{ .q4_1, 0xc52bd3a8, 0x188d2ac7 },
+    .{ .q5_0, 0x1a687295, 0x251ce591 },
+    .{ .q5_1, 0x627f6e59, 0xd5d3d0ff },
+    .{ .q8_0, 0x7b8cf359, 0x7b8cf359 },
+    .{ .q8_1, 0x2899e86b, 0x2899e86b },
+    .{ .q2_K, 0x8c4439d8, 0x6c828d6b },
+    .{ .q3_K, 0x663673b8, 0x1b7b31c3 },
+    .{ .q4_K, 0x63091bb1, 0x13150e1f },
+    .{ .q5_K, 0xdb5f9069, 0x42fcd793 },
+    .{ .q6_K, 0xfbb3eeaa, 0xa4cb8b02 },
+    .{ .q8_K, 0x9fefa8e4, 0x9fefa8e4 },
+    .{ .iq2_xxs, null, 0xfe8c8d12 },
+    .{ .iq2_xs, null, 0x2dc15503 },
+    .{ .iq3_xxs, 0xfceff4eb, 0xf4c03285 },
+    .{ .iq1_s, null, 0x316447d0 },
+    .{ .iq4_nl, 0x1d87193f, 0xd7d8ba46 },
+    .{ .iq3_s, 0xb394bf56, 0x9bb75aa9 },
+    .{ .iq2_s, 0x58e3b226, 0x2827a205 },
+    .{ .iq4_xs, 0x9ff3909f, 0x25a70aa6 },
+    .{ .iq1_m, 0x39364d32, 0x266f2c35 },
+    .{ .bf16, 0x9b5b3e45, 0x9b5b3e45 },
+    .{ .tq1_0, 0xa7ca5ccb, 0xa7ca5ccb },
+    .{ .tq2_0, 0xec8b409d, 0xec8b409d },
+    .{ .mxfp4, 0x824499e4, 0x824499e4 },
+    .{ .nvfp4, 0x2d14d510, 0x2d14d510 },
+    .{ .q1_0, 0xc018299f, 0xc018299f },
+    .{ .q2_0, 0xef5a0d8c, 0xef5a0d8c },
+};
+
+test "rows are written byte for byte as the reference writes them" {
+    var row: [test_len]f32 = undefined;
+    draw(1, &row);
+    @memset(row[256..288], 0);
+    @memset(row[300..332], 0.25);
+    var importance: [test_len]f32 = undefined;
+    draw(2, &importance);
+    for (&importance) |*weight| weight.* = @abs(weight.*) + 0x1p-10;
+    var bytes: [test_len * 2]u8 = undefined;
+    for (recorded) |entry| {
+        const dtype = entry[0];
+        const size: usize = @intCast(rowBytes(dtype, test_len).?);
+        const weights: [*]const f32 = &importance;
+        for ([_]?u32{ entry[1], entry[2] }, [_]?[*]const f32{ null, weights }) |expected, given| {
+            const done = quantizeRow(dtype, &row, &bytes, test_len, given);
+            try testing.expectEqual(expected != null, done);
+            if (expected == null) continue;
+            const hash = std.hash.Fnv1a_32.hash(bytes[0..size]);
+            errdefer std.debug.print("{t}, importance {}\n", .{ dtype, given != null });
+            try testing.expectEqual(expected.?, hash);
+        }
+    }
+}
+
+test "any bytes can be read and any floats written, at odd addresses too" {
+    var random: std.Random.DefaultPrng = .init(5);
+    var bytes: [test_len * 8 + 1]u8 = undefined;
+    var row: [test_len]f32 = undefined;
+    var importance: [test_len]f32 = undefined;
+    for (std.enums.values(DType)) |dtype| {
+        if (!canDequantize(dtype)) continue;
+        for (0..4) |round| {
+            random.fill(&bytes);
+            try testing.expect(dequantizeRow(dtype, bytes[1..], &row, test_len));
+            // Bits of any float, or of mostly ordinary ones with a few that are not.
+            random.fill(std.mem.asBytes(&row));
+            random.fill(std.mem.asBytes(&importance));
+            if (round % 2 == 1) {
+                draw(@intCast(round), &importance);
+                for (&row, 0..) |*value, i| {
+                    if (i % 37 != 0) value.* = importance[i] else continue;
+                }
+            }
+            _ = quantizeRow(dtype, &row, bytes[1..], test_len, &importance);
+            _ = quantizeRow(dtype, &row, bytes[1..], test_len, null);
+        }
+    }
+}
+
+test "zeros stay zeros, and a row is the same as its blocks one by one" {
+    var row: [test_len]f32 = undefined;
+    var bytes: [test_len * 8]u8 = undefined;
+    var block_bytes: [test_len * 8]u8 = undefined;
+    for (std.enums.values(DType)) |dtype| {
+        if (!canQuantize(dtype, false)) continue;
+        @memset(&row, 0);
+        try testing.expect(quantizeRow(dtype, &row, &bytes, test_len, null));
+        draw(1, &row);
+        try testing.expect(dequantizeRow(dtype, &bytes, &row, test_len));
+        for (row) |value| try testing.expectEqual(@as(f32, 0), value);
+
+        draw(3, &row);
+        const l = layout(dtype);
+        const n = 5 * l.block_len; // No multiple of the blocks that are searched side by side.
+        try testing.expect(quantizeRow(dtype, &row, &bytes, n, null));
+        for (0..5) |i| {
+            const to = block_bytes[i * l.block_bytes ..];
+            try testing.expect(quantizeRow(dtype, row[i * l.block_len ..].ptr, to.ptr, l.block_len, null));
+        }
+        try testing.expectEqualSlices(u8, block_bytes[0 .. 5 * l.block_bytes], bytes[0 .. 5 * l.block_bytes]);
+    }
+}
