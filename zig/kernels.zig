@@ -31,6 +31,14 @@ pub const kernels = struct {
     pub const l2_norm = @import("kernels/l2_norm.zig").l2_norm;
     pub const group_norm = @import("kernels/group_norm.zig").group_norm;
     pub const soft_max = @import("kernels/soft_max.zig").soft_max;
+    pub const sum = @import("kernels/sum.zig").sum;
+    pub const sum_rows = @import("kernels/sum.zig").sum_rows;
+    pub const mean = @import("kernels/sum.zig").mean;
+    pub const cumsum = @import("kernels/cumsum.zig").cumsum;
+    pub const argmax = @import("kernels/argmax.zig").argmax;
+    pub const count_equal = @import("kernels/count_equal.zig").count_equal;
+    pub const argsort = @import("kernels/argsort.zig").argsort;
+    pub const top_k = @import("kernels/argsort.zig").top_k;
 };
 
 comptime {

@@ -103,3 +103,15 @@ static_assert(sizeof(leaven_group_norm_params) == 8, "group_norm");
 #define LEAVEN_OP_soft_max 24
 struct leaven_soft_max_params { float scale; float alibi_max; };
 static_assert(sizeof(leaven_soft_max_params) == 8, "soft_max");
+#define LEAVEN_OP_sum 25
+#define LEAVEN_OP_sum_rows 26
+#define LEAVEN_OP_mean 27
+#define LEAVEN_OP_cumsum 28
+#define LEAVEN_OP_argmax 29
+#define LEAVEN_OP_count_equal 30
+#define LEAVEN_OP_argsort 31
+struct leaven_argsort_params { uint32_t descending; };
+static_assert(sizeof(leaven_argsort_params) == 4, "argsort");
+#define LEAVEN_OP_top_k 32
+struct leaven_top_k_params { uint32_t k; };
+static_assert(sizeof(leaven_top_k_params) == 4, "top_k");

@@ -88,12 +88,13 @@ const Group = struct {
         var i: usize = 0;
         while (i < n) : (i += lanes) {
             const count = n - i;
-            const v = if (count < lanes) vector.loadPart(from + i, count) else vector.load(from + i);
+            const whole = count >= lanes;
+            const v = if (whole) vector.load(from + i) else vector.loadPart(from + i, count);
             const result = (v - vector.splat(mean)) * vector.splat(scale);
-            if (count < lanes) {
-                vector.storePart(to + i, result, count);
-            } else {
+            if (whole) {
                 vector.store(to + i, result);
+            } else {
+                vector.storePart(to + i, result, count);
             }
         }
         staging.writeRow(y, y.row(row), to);

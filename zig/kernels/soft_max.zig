@@ -61,7 +61,8 @@ fn sinkOf(task: *const abi.Task, head: u64) f32 {
 fn addMask(scores: [*]f32, mask: [*]const f32, slope: f32, n: usize) void {
     var i: usize = 0;
     while (i + lanes <= n) : (i += lanes) {
-        const sum = simd.mulAdd(vector.load(mask + i), vector.splat(slope), vector.load(scores + i));
+        const bias = vector.load(mask + i);
+        const sum = simd.mulAdd(bias, vector.splat(slope), vector.load(scores + i));
         vector.store(scores + i, sum);
     }
     for (scores[i..n], mask[i..n]) |*score, bias| score.* += bias * slope;
