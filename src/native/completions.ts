@@ -1,5 +1,8 @@
 // How native work reports its end: one pipe per JavaScript VM, read as a stream. The stream keeps
-// the process alive, so it is open only while jobs are under way, and a little longer.
+// the process alive, so it is open only while jobs are under way, and a little longer. Bun cannot
+// read a pipe of ours on Windows: there it is polled while jobs are under way, and elsewhere when
+// LEAVEN_CHANNEL is `poll`, for tests.
+import { ptr } from 'bun:ffi'
 import { closeSync } from 'node:fs'
 import { DeviceError } from '../errors/index.ts'
 import { native } from './library.ts'
@@ -64,7 +67,33 @@ export const expectCompletion = (
     clearTimeout(lingering)
     lingering = undefined
   }
-  if (closeReader === undefined) openReader()
+  if (polls) startPolling()
+  else if (closeReader === undefined) openReader()
+}
+
+const polls = process.platform === 'win32' || process.env.LEAVEN_CHANNEL === 'poll'
+
+/** A step of a small model ends sooner than a timer fires: the first polls do not wait for one. */
+const eagerMs = 2
+const pollMs = 1
+const inbox = new Uint8Array(new ArrayBuffer(64 * messageBytes))
+let polling = false
+
+const startPolling = () => {
+  if (polling) return
+  polling = true
+  let since = performance.now()
+  const poll = () => {
+    const size = native.leaven_channel_poll(channelHandle(), ptr(inbox), inbox.length)
+    for (let at = 0; at < size; at += messageBytes) deliver(inbox, at)
+    polling = waiting.size > 0
+    if (!polling) return
+    const now = performance.now()
+    if (size > 0) since = now
+    if (now - since < eagerMs) setImmediate(poll)
+    else setTimeout(poll, pollMs)
+  }
+  setImmediate(poll)
 }
 
 const openReader = () => {

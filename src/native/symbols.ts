@@ -32,6 +32,7 @@ export const symbols = {
   leaven_program_release: { args: [handle], returns: status },
   leaven_channel_create: { args: [], returns: handle },
   leaven_channel_reader: { args: [handle], returns: 'i32' },
+  leaven_channel_poll: { args: [handle, 'ptr', 'u32'], returns: 'u32' },
   leaven_channel_release: { args: [handle], returns: status },
   leaven_queue_create: { args: [handle], returns: handle },
   leaven_queue_release: { args: [handle], returns: status },

@@ -100,19 +100,36 @@ fn bestX86() u32 {
     return @as(u32, @intFromBool(v3)) + @intFromBool(v4) + @intFromBool(vnni);
 }
 
+/// The variant dotprod needs half-precision arithmetic as well, and i8mm needs bf16.
 fn bestArm() u32 {
     switch (builtin.os.tag) {
         .linux => {
-            const at_hwcap = 16;
-            const at_hwcap2 = 26;
-            const dotprod = std.c.getauxval(at_hwcap) & (1 << 20) != 0;
-            const i8mm = std.c.getauxval(at_hwcap2) & (1 << 13) != 0;
-            return @as(u32, @intFromBool(dotprod)) + @intFromBool(dotprod and i8mm);
+            // Bits of AT_HWCAP and AT_HWCAP2: arch/arm64/include/uapi/asm/hwcap.h of Linux.
+            const first = std.c.getauxval(16);
+            const second = std.c.getauxval(26);
+            const dotprod = isSet(first, &.{ 10, 20 }); // ASIMDHP, ASIMDDP
+            const i8mm = dotprod and isSet(second, &.{ 13, 14 }); // I8MM, BF16
+            return @as(u32, @intFromBool(dotprod)) + @intFromBool(i8mm);
         },
-        // Every Apple processor that runs arm64 macOS has the dot product.
-        .macos => return 1 + @as(u32, @intFromBool(darwinHas("hw.optional.arm.FEAT_I8MM"))),
+        .macos => {
+            // Every Apple processor that runs arm64 macOS has the dot product.
+            const i8mm = darwinHas("hw.optional.arm.FEAT_I8MM") and
+                darwinHas("hw.optional.arm.FEAT_BF16");
+            return 1 + @as(u32, @intFromBool(i8mm));
+        },
+        // PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE. Every such processor has half precision.
+        .windows => return @intFromBool(windows.IsProcessorFeaturePresent(43) != 0),
         else => return 0,
     }
+}
+
+const windows = struct {
+    extern "kernel32" fn IsProcessorFeaturePresent(feature: u32) callconv(.winapi) c_int;
+};
+
+fn isSet(word: u64, bits: []const u6) bool {
+    for (bits) |bit| if ((word >> bit) & 1 == 0) return false;
+    return true;
 }
 
 fn darwinHas(name: [*:0]const u8) bool {

@@ -2,10 +2,10 @@
 //! A pipe survives Worker.terminate(), where pending callbacks crash the host.
 
 const std = @import("std");
-const builtin = @import("builtin");
 const handles = @import("handles.zig");
 const memory = @import("memory.zig");
 const problems = @import("problem.zig");
+const system = @import("system.zig");
 
 pub var table: handles.Handles(Channel) = .{};
 
@@ -29,27 +29,14 @@ pub const jobs_max = 128;
 
 pub const Channel = struct {
     references: std.atomic.Value(u32) = .init(1),
-    read_end: c_int,
-    write_end: c_int,
+    pipe: system.Pipe,
     under_way: std.atomic.Value(u32) = .init(0),
 
     pub fn create() error{OutOfMemory}!*Channel {
-        var ends: [2]c_int = undefined;
-        const flags: std.c.O = .{ .CLOEXEC = true, .NONBLOCK = true };
-        if (builtin.os.tag == .linux) {
-            if (std.c.pipe2(&ends, flags) != 0) return error.OutOfMemory;
-        } else {
-            if (std.c.pipe(&ends) != 0) return error.OutOfMemory;
-            for (ends) |end| {
-                _ = std.c.fcntl(end, std.c.F.SETFD, @as(c_int, std.c.FD_CLOEXEC));
-                _ = std.c.fcntl(end, std.c.F.SETFL, @as(u32, @bitCast(flags)));
-            }
-        }
-        errdefer for (ends) |end| {
-            _ = std.c.close(end);
-        };
+        const pipe = try system.Pipe.create();
+        errdefer pipe.close();
         const channel = try memory.gpa.create(Channel);
-        channel.* = .{ .read_end = ends[0], .write_end = ends[1] };
+        channel.* = .{ .pipe = pipe };
         return channel;
     }
 
@@ -59,15 +46,20 @@ pub const Channel = struct {
 
     pub fn release(c: *Channel) void {
         if (c.references.fetchSub(1, .acq_rel) != 1) return;
-        _ = std.c.close(c.write_end);
-        _ = std.c.close(c.read_end);
+        c.pipe.close();
         memory.gpa.destroy(c);
     }
 
     /// A descriptor of the read end for JavaScript to own: its event loop stays alive as long as
     /// it reads, so it opens one while jobs are under way and closes it afterwards.
-    pub fn openReader(c: *const Channel) c_int {
-        return std.c.fcntl(c.read_end, std.c.F.DUPFD_CLOEXEC, @as(c_int, 0));
+    /// -1 where there are none; then it polls.
+    pub fn openReader(c: *const Channel) i32 {
+        return c.pipe.openReader();
+    }
+
+    /// Takes the messages that are there at present; returns their bytes.
+    pub fn poll(c: *const Channel, out: []u8) usize {
+        return c.pipe.read(out);
     }
 
     /// Claims room for one message; false when the VM has too many jobs under way.
@@ -80,7 +72,7 @@ pub const Channel = struct {
     pub fn finish(c: *Channel, message: *const Message) void {
         // A reader that is gone (its Worker was terminated) makes this fail: nobody is left to
         // tell. The queue's thread ignores SIGPIPE.
-        _ = std.c.write(c.write_end, @ptrCast(message), @sizeOf(Message));
+        c.pipe.write(std.mem.asBytes(message));
         _ = c.under_way.fetchSub(1, .release);
     }
 
@@ -92,17 +84,9 @@ pub const Channel = struct {
             .nanoseconds = 0,
             .problem = .{},
         };
-        _ = std.c.write(c.write_end, @ptrCast(&message), @sizeOf(Message));
+        c.pipe.write(std.mem.asBytes(&message));
     }
 };
-
-/// Keeps a write to a pipe without a reader from killing the process.
-pub fn ignoreBrokenPipes() void {
-    if (builtin.os.tag == .windows) return;
-    var set = std.posix.sigemptyset();
-    std.posix.sigaddset(&set, .PIPE);
-    std.posix.sigprocmask(std.posix.SIG.BLOCK, &set, null);
-}
 
 test "a message arrives whole" {
     const channel = try Channel.create();
@@ -110,8 +94,7 @@ test "a message arrives whole" {
     try std.testing.expect(channel.begin());
     channel.finish(&.{ .job = 7, .nanoseconds = 1, .problem = .init(.busy, "later", .{}) });
     var got: Message = undefined;
-    const size = std.c.read(channel.read_end, @ptrCast(&got), @sizeOf(Message));
-    try std.testing.expectEqual(@sizeOf(Message), size);
+    try std.testing.expectEqual(@sizeOf(Message), channel.poll(std.mem.asBytes(&got)));
     try std.testing.expectEqual(7, got.job);
     try std.testing.expectEqualStrings("later", got.problem.text());
 }

@@ -10,6 +10,7 @@ const memory = @import("memory.zig");
 const problems = @import("problem.zig");
 const programs = @import("program.zig");
 const sync = @import("sync.zig");
+const system = @import("system.zig");
 const Problem = problems.Problem;
 
 pub var table: handles.Handles(Queue) = .{};
@@ -150,13 +151,13 @@ pub const Queue = struct {
     fn submit(q: *Queue) void {
         defer q.release();
         defer _ = memory.counters.live_threads.fetchSub(1, .monotonic);
-        channels.ignoreBrokenPipes();
+        system.ignoreBrokenPipes();
         while (q.next()) |job| {
-            const start = now();
+            const start = system.nanoseconds();
             const problem = q.perform(job);
             const message: channels.Message = .{
                 .job = job.number,
-                .nanoseconds = @floatFromInt(now() - start),
+                .nanoseconds = @floatFromInt(system.nanoseconds() - start),
                 .problem = problem,
             };
             const work = job.work;
@@ -223,9 +224,3 @@ const Observed = struct {
         }
     }
 };
-
-fn now() u64 {
-    var time: std.c.timespec = undefined;
-    _ = std.c.clock_gettime(.MONOTONIC, &time);
-    return @as(u64, @intCast(time.sec)) * std.time.ns_per_s + @as(u64, @intCast(time.nsec));
-}
