@@ -39,6 +39,17 @@ pub const kernels = struct {
     pub const count_equal = @import("kernels/count_equal.zig").count_equal;
     pub const argsort = @import("kernels/argsort.zig").argsort;
     pub const top_k = @import("kernels/argsort.zig").top_k;
+    pub const repeat = @import("kernels/repeat.zig").repeat;
+    pub const repeat_back = @import("kernels/repeat.zig").repeat_back;
+    pub const concat = @import("kernels/concat.zig").concat;
+    pub const pad = @import("kernels/pad.zig").pad;
+    pub const roll = @import("kernels/roll.zig").roll;
+    pub const tri = @import("kernels/tri.zig").tri;
+    pub const diag = @import("kernels/tri.zig").diag;
+    pub const diag_mask = @import("kernels/tri.zig").diag_mask;
+    pub const set = @import("kernels/set.zig").set;
+    pub const acc = @import("kernels/set.zig").acc;
+    pub const add_id = @import("kernels/add_id.zig").add_id;
 };
 
 comptime {

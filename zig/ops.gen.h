@@ -115,3 +115,32 @@ static_assert(sizeof(leaven_argsort_params) == 4, "argsort");
 #define LEAVEN_OP_top_k 32
 struct leaven_top_k_params { uint32_t k; };
 static_assert(sizeof(leaven_top_k_params) == 4, "top_k");
+#define LEAVEN_OP_repeat 33
+struct leaven_repeat_params { uint32_t n0; uint32_t n1; uint32_t n2; uint32_t n3; };
+static_assert(sizeof(leaven_repeat_params) == 16, "repeat");
+#define LEAVEN_OP_repeat_back 34
+struct leaven_repeat_back_params { uint32_t n0; uint32_t n1; uint32_t n2; uint32_t n3; };
+static_assert(sizeof(leaven_repeat_back_params) == 16, "repeat_back");
+#define LEAVEN_OP_concat 35
+struct leaven_concat_params { uint32_t dim; };
+static_assert(sizeof(leaven_concat_params) == 4, "concat");
+#define LEAVEN_OP_pad 36
+struct leaven_pad_params { uint32_t before0; uint32_t after0; uint32_t before1; uint32_t after1; uint32_t before2; uint32_t after2; uint32_t before3; uint32_t after3; uint32_t kind; };
+static_assert(sizeof(leaven_pad_params) == 36, "pad");
+#define LEAVEN_OP_roll 37
+struct leaven_roll_params { int32_t shift0; int32_t shift1; int32_t shift2; int32_t shift3; };
+static_assert(sizeof(leaven_roll_params) == 16, "roll");
+#define LEAVEN_OP_tri 38
+struct leaven_tri_params { uint32_t kind; };
+static_assert(sizeof(leaven_tri_params) == 4, "tri");
+#define LEAVEN_OP_diag 39
+#define LEAVEN_OP_diag_mask 40
+struct leaven_diag_mask_params { uint32_t past; float value; };
+static_assert(sizeof(leaven_diag_mask_params) == 8, "diag_mask");
+#define LEAVEN_OP_set 41
+struct leaven_set_params { uint32_t nb1; uint32_t nb2; uint32_t nb3; uint32_t offset; };
+static_assert(sizeof(leaven_set_params) == 16, "set");
+#define LEAVEN_OP_acc 42
+struct leaven_acc_params { uint32_t nb1; uint32_t nb2; uint32_t nb3; uint32_t offset; };
+static_assert(sizeof(leaven_acc_params) == 16, "acc");
+#define LEAVEN_OP_add_id 43

@@ -40,8 +40,9 @@ pub const Status = extern struct {
 
     /// Notes that `value` is outside [0, limit). Any thread may call it.
     pub fn badIndex(status: *Status, op: ops.Op, value: i64, limit: u64) void {
-        const won = @cmpxchgStrong(u32, &status.fault, 0, @intFromEnum(Fault.index), .seq_cst, .seq_cst);
-        if (won != null) return;
+        const index = @intFromEnum(Fault.index);
+        const earlier = @cmpxchgStrong(u32, &status.fault, 0, index, .seq_cst, .seq_cst);
+        if (earlier != null) return;
         status.op = @intFromEnum(op);
         status.value = value;
         status.limit = @intCast(limit);
@@ -93,8 +94,11 @@ pub const Plan = extern struct {
     second_items: u64 = 0,
 };
 
+/// A thread's private memory.
+pub const Scratch = [*]align(64) u8;
+
 pub const Kernel = extern struct {
     plan: *const fn (task: *const Task, plan: *Plan) callconv(.c) void,
     /// Computes items [begin, end). Results do not depend on how items are grouped.
-    run: *const fn (task: *const Task, begin: u64, end: u64, scratch: [*]align(64) u8) callconv(.c) void,
+    run: *const fn (task: *const Task, begin: u64, end: u64, scratch: Scratch) callconv(.c) void,
 };

@@ -17,7 +17,7 @@ fn plan(task: *const abi.Task, result: *abi.Plan) callconv(.c) void {
     result.thread_scratch = staging.rowsBytes(1, x.ne[0]);
 }
 
-fn run(task: *const abi.Task, begin: u64, end: u64, scratch: [*]align(64) u8) callconv(.c) void {
+fn run(task: *const abi.Task, begin: u64, end: u64, scratch: abi.Scratch) callconv(.c) void {
     const x = task.source(0);
     const y = task.output();
     const n: usize = @intCast(x.ne[0]);
@@ -55,7 +55,8 @@ test "argmax of any length" {
             for (0..5) |row| {
                 var best: u64 = 0;
                 for (0..n) |i| {
-                    if (trial.get(x, .{ i, row, 0, 0 }) >= trial.get(x, .{ best, row, 0, 0 })) best = i;
+                    const record = trial.get(x, .{ best, row, 0, 0 });
+                    if (trial.get(x, .{ i, row, 0, 0 }) >= record) best = i;
                 }
                 try trial.expectNear(y, .{ row, 0, 0, 0 }, @floatFromInt(best), 0);
             }

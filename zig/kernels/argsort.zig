@@ -29,7 +29,7 @@ fn keyOf(value: f32) u32 {
     return if (bits >> 31 == 1) ~bits else bits | 1 << 31;
 }
 
-fn runSort(task: *const abi.Task, begin: u64, end: u64, scratch: [*]align(64) u8) callconv(.c) void {
+fn runSort(task: *const abi.Task, begin: u64, end: u64, scratch: abi.Scratch) callconv(.c) void {
     const descending = task.as(reductions.ArgsortParams).descending == 1;
     const x = task.source(0);
     const n: usize = @intCast(x.ne[0]);
@@ -48,7 +48,7 @@ fn writeOrder(y: *const abi.Tensor, row: u64, entries: []const Entry) void {
 }
 
 /// Entries of the values in order; they lie in scratch rows 1 to 4.
-fn sort(values: []const f32, descending: bool, scratch: [*]align(64) u8) []Entry {
+fn sort(values: []const f32, descending: bool, scratch: abi.Scratch) []Entry {
     const n = values.len;
     const first: [*]Entry = @ptrCast(staging.scratchRow(scratch, 1, n));
     const second = first + n;
@@ -99,7 +99,7 @@ fn radix(entries: [*]Entry, other: [*]Entry, n: usize) void {
     }
 }
 
-fn runTop(task: *const abi.Task, begin: u64, end: u64, scratch: [*]align(64) u8) callconv(.c) void {
+fn runTop(task: *const abi.Task, begin: u64, end: u64, scratch: abi.Scratch) callconv(.c) void {
     const k: usize = task.as(reductions.TopKParams).k;
     const x = task.source(0);
     const n: usize = @intCast(x.ne[0]);
@@ -114,7 +114,7 @@ fn runTop(task: *const abi.Task, begin: u64, end: u64, scratch: [*]align(64) u8)
 }
 
 /// A heap of the k best so far with the worst on top, which most values do not get past.
-fn select(values: []const f32, k: usize, scratch: [*]align(64) u8) []Entry {
+fn select(values: []const f32, k: usize, scratch: abi.Scratch) []Entry {
     const heap: [*]Entry = @ptrCast(staging.scratchRow(scratch, 1, values.len));
     for (heap[0..k], values[0..k], 0..) |*entry, value, i| {
         entry.* = .{ .key = keyOf(value), .index = @intCast(i) };

@@ -8,6 +8,7 @@ const formats = @import("formats.zig");
 const ops = @import("../ops.zig");
 const split = @import("split.zig");
 const staging = @import("staging.zig");
+const units = @import("units.zig");
 const DType = dtypes.DType;
 const Tensor = abi.Tensor;
 
@@ -45,25 +46,17 @@ fn run(task: *const abi.Task, begin: u64, end: u64, _: [*]align(64) u8) callconv
 
 /// Output and source with a block as the element.
 fn unitPair(task: *const abi.Task) [2]Tensor {
-    var pair = [_]Tensor{ task.output().*, task.source(0).* };
-    for (&pair) |*t| t.ne[0] /= dtypes.layout(t.dtype).block_len;
+    var pair = [_]Tensor{ units.ofBlocks(task.output()), units.ofBlocks(task.source(0)) };
     split.collapse(&pair);
     return pair;
 }
 
 fn moveChunk(y: *const Tensor, x: *const Tensor, item: u64) void {
     const chunk = split.Chunks.of(y).at(item);
-    const size = dtypes.layout(y.dtype).block_bytes;
     const to = y.row(chunk.row) + chunk.begin * y.nb[0];
     const from = x.row(chunk.row) + chunk.begin * x.nb[0];
     const n: usize = @intCast(chunk.end - chunk.begin);
-    if (x.nb[0] == size and y.nb[0] == size) return @memcpy(to[0 .. n * size], from);
-    switch (size) {
-        inline 1, 2, 4, 8 => |bytes| for (0..n) |i| {
-            (to + i * y.nb[0])[0..bytes].* = (from + i * x.nb[0])[0..bytes].*;
-        },
-        else => for (0..n) |i| @memcpy((to + i * y.nb[0])[0..size], from + i * x.nb[0]),
-    }
+    units.move(to, y.nb[0], from, x.nb[0], n, units.size(y));
 }
 
 fn convertChunk(y: *const Tensor, x: *const Tensor, item: u64) void {

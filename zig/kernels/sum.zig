@@ -20,7 +20,7 @@ fn planWhole(task: *const abi.Task, result: *abi.Plan) callconv(.c) void {
     result.thread_scratch = staging.rowsBytes(1, x.ne[0]);
 }
 
-fn runWhole(task: *const abi.Task, begin: u64, end: u64, scratch: [*]align(64) u8) callconv(.c) void {
+fn runWhole(task: *const abi.Task, begin: u64, end: u64, scratch: abi.Scratch) callconv(.c) void {
     if (begin == end) return;
     const x = task.source(0);
     var total: f64 = 0;
@@ -35,17 +35,17 @@ fn planRows(task: *const abi.Task, result: *abi.Plan) callconv(.c) void {
     result.thread_scratch = staging.rowsBytes(1, x.ne[0]);
 }
 
-fn runRows(task: *const abi.Task, begin: u64, end: u64, scratch: [*]align(64) u8) callconv(.c) void {
+fn runRows(task: *const abi.Task, begin: u64, end: u64, scratch: abi.Scratch) callconv(.c) void {
     for (begin..end) |row| set(task.output(), row, rowSum(task.source(0), row, scratch));
 }
 
-fn runMean(task: *const abi.Task, begin: u64, end: u64, scratch: [*]align(64) u8) callconv(.c) void {
+fn runMean(task: *const abi.Task, begin: u64, end: u64, scratch: abi.Scratch) callconv(.c) void {
     const x = task.source(0);
     const n: f64 = @floatFromInt(x.ne[0]);
     for (begin..end) |row| set(task.output(), row, rowSum(x, row, scratch) / n);
 }
 
-fn rowSum(x: *const Tensor, row: u64, scratch: [*]align(64) u8) f64 {
+fn rowSum(x: *const Tensor, row: u64, scratch: abi.Scratch) f64 {
     const n: usize = @intCast(x.ne[0]);
     return sums.plain(staging.readRow(x, x.row(row), staging.scratchRow(scratch, 0, n)), n);
 }
