@@ -176,7 +176,9 @@ describe('folders are tried in turn', () => {
         console.log(JSON.stringify(candidateFolders()))`
       const { PATH } = process.env
       const env = { PATH, HOME: '/home/baker', USERPROFILE: '/home/baker', ...environment }
-      return JSON.parse(Bun.spawnSync([process.execPath, '-e', code], { env }).stdout.toString())
+      // Bun itself keeps its cache in a relative XDG folder.
+      const child = Bun.spawnSync([process.execPath, '-e', code], { env, cwd: work })
+      return JSON.parse(child.stdout.toString())
     }
     if (!posix) return expect(candidateFolders().length).toBeGreaterThan(1)
     const both = folders({ LEAVEN_CACHE: '/a', XDG_CACHE_HOME: '/b', TMPDIR: '/t' })
