@@ -3,8 +3,8 @@
 // Lifetimes are known beforehand, so places are chosen largest first, each at the lowest offset
 // free for its lifetime (Pisarchyk and Lee 2020, arXiv:2001.03288): the peak then comes close to
 // the largest set alive at once, which a free list walked in running order can miss by half.
+import { rowBytes } from '../native/dtype.ts'
 import { ops } from '../native/ops.gen.ts'
-import { maxOf } from './dims.ts'
 import type { Schedule } from './schedule.ts'
 import { storageOf } from './schedule.ts'
 import type { Node, Tensor } from './tensor.ts'
@@ -126,8 +126,12 @@ const insertionPoint = (placed: readonly Block[], offset: number): number => {
 
 const align = (bytes: number): number => Math.ceil(bytes / alignment) * alignment
 
-const alignedSize = (tensor: Tensor): number => align(sizeBytes(tensor))
+/** An empty tensor has a place too. */
+const alignedSize = (tensor: Tensor): number => align(Math.max(1, sizeBytes(tensor)))
 
 /** Bytes of a contiguous tensor with every extent at its maximum. */
-export const sizeBytes = (tensor: Tensor): number =>
-  tensor.dims.some((dim) => maxOf(dim) === 0) ? 0 : tensor.strides[0]! * maxOf(tensor.dims[0]!)
+export const sizeBytes = (tensor: Tensor): number => {
+  const [first, ...inner] = tensor.shape
+  if (inner.length === 0) return rowBytes(tensor.dtype, first!)
+  return inner.includes(0) ? 0 : tensor.strides[0]! * first!
+}

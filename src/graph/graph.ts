@@ -89,7 +89,8 @@ export class Graph {
     for (const [i, { dtype, dims }] of shapes.entries()) {
       const target = i === 0 && updated >= 0 ? sources[updated] : undefined
       const origin: Origin = { kind: 'node', node, output: i }
-      node.outputs.push(new Tensor(this, dtype, dims, origin, target?.strides))
+      const output = new Tensor(this, dtype, target?.dims ?? dims, origin, target?.strides)
+      node.outputs.push(output)
     }
     this.nodes.push(node)
     return node.outputs[0]!

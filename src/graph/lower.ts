@@ -164,7 +164,7 @@ class Lowering {
     const { slot, offset } = this.place(tensor)
     const rank = tensor.dims.length
     const size = (d: number) => (d < rank ? maxOf(tensor.dims[rank - 1 - d]!) : 1)
-    const outer = tensor.strides[0]! * maxOf(tensor.dims[0]!)
+    const outer = outerStride(tensor)
     const stride = (d: number) => (d < rank ? tensor.strides[rank - 1 - d]! : outer)
     const extentAxis = tensor.dims.findIndex((dim) => typeof dim !== 'number')
     const extent = tensor.dims[extentAxis]
@@ -183,8 +183,10 @@ class Lowering {
   }
 
   private place(tensor: Tensor): { slot: number; offset: number } {
-    const { owner, offset } = storageOf(tensor)
+    const { owner, offset: inner } = storageOf(tensor)
     const { origin } = owner
+    // A view of nothing may start behind the end of what it is a view of.
+    const offset = tensor.shape.includes(0) ? 0 : inner
     if (origin.kind === 'input') {
       return { slot: this.inputSlot, offset: this.inputOffsets.get(owner)! + offset }
     }
@@ -225,6 +227,13 @@ class Lowering {
       extent: extent && { index: extent.index, bytesEach: sizeBytes(tensor) / extent.max },
     }
   }
+}
+
+/** The stride of dimensions of one element that the tensor does not have. */
+const outerStride = ({ dtype, strides, shape }: Tensor): number => {
+  const { blockLength } = dtypes[dtype]
+  const count = shape.length === 1 ? shape[0]! / blockLength : shape[0]!
+  return strides[0]! * count
 }
 
 /** Bytes from the tensor's first to behind its last element. */

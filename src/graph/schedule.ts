@@ -70,7 +70,13 @@ const expand = (node: Node, quantized: Map<Tensor, Tensor>): Node[] => {
   const before: Node[] = []
   let packed = quantized.get(x!)
   if (packed === undefined) {
-    const made = makeNode('quantize_row', [x!], new Uint8Array(0), 'q8_row', x!, node.label)
+    let rows = x!
+    if (rows.strides.at(-1) !== dtypes.f32.blockBytes) {
+      const copy = makeNode('copy', [rows], copyParams(rows), 'f32', rows, node.label)
+      before.push(copy)
+      rows = copy.outputs[0]!
+    }
+    const made = makeNode('quantize_row', [rows], new Uint8Array(0), 'q8_row', rows, node.label)
     before.push(made)
     packed = made.outputs[0]!
     quantized.set(x!, packed)
