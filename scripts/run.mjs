@@ -24,6 +24,7 @@ const tasks = {
   ],
   check: (args) => [['bun', 'scripts/check.ts', ...args]],
   golden: (args) => [build, ['bun', 'scripts/golden.ts', ...args]],
+  conformance: (args) => [build, ['bun', 'scripts/conformance.ts', ...args]],
   bench: ([name = 'generate', ...args]) => [build, ['bun', `bench/${name}.ts`, ...args]],
 }
 

@@ -1,0 +1,68 @@
+// How far a result may be from its reference: one rule per op, with its reason.
+//
+// |got - expected| <= ulps x the spacing of f32 at the expected value
+//                   + half the spacing of a narrower dtype that the result is in
+//                   + epsilons x 2^-24 x the magnitude that the reference reports
+//                   + the slack that the op's definition allows
+//
+// Where that slack is the sum of many independent roundings, six of its standard deviations bound
+// an element, and the mean square of all elements may be three times the expected one: this is the
+// NMSE of the reference's own test, with a limit that follows the data.
+import type { OpName } from '../../src/graph/params.ts'
+import { type Row, shapeOf } from './row.ts'
+
+export interface Bound {
+  readonly ulps: number
+  /** In units of f32's rounding error, 2^-24. */
+  readonly epsilons?: (row: Row) => number
+  readonly why: string
+}
+
+/**
+ * Rounding errors of a sum of `terms` products in f32 grow like a random walk, whose six-fold
+ * deviation 2 sqrt(terms) covers with room to spare; the fixed part is for short sums and for the
+ * final rounding. (Higham and Mary 2019, "Probabilistic rounding error analysis".)
+ */
+const sumOf = (terms: number): number => 4 + 2 * Math.sqrt(terms)
+
+const innerSize = (row: Row): number => shapeOf(row.operands[0]!).at(-1)!
+
+const exactMove = { ulps: 0 }
+/** One rounding to the nearest, and that of the reference. */
+const oneRounding = { ulps: 0.501 }
+
+export const bounds: Partial<Record<OpName, Bound>> = {
+  add: { ...oneRounding, why: 'one f32 operation' },
+  sub: { ...oneRounding, why: 'one f32 operation' },
+  mul: { ...oneRounding, why: 'one f32 operation' },
+  div: { ...oneRounding, why: 'one f32 operation' },
+  copy: { ...exactMove, why: 'bytes move as they are; other dtypes have one right rounding' },
+  get_rows: { ...exactMove, why: 'every format is read exactly as the reference reads it' },
+  set_rows: { ...exactMove, why: 'every format is written exactly as the reference writes it' },
+  quantize_row: { ...exactMove, why: 'the rule is two roundings that have one right result' },
+  linear: {
+    ulps: 1,
+    epsilons: (row) => sumOf(innerSize(row)),
+    why: 'an f32 sum of products; slack is the rounding of activations to 8 bits',
+  },
+  rms_norm: { ulps: 2.5, why: 'the sum is f64; scale, x * scale and * weight round once each' },
+  rope: {
+    ulps: 1,
+    epsilons: () => 4,
+    why: 'angles are f64; cosine, sine and two products round once each, a sum may cancel',
+  },
+  attention: {
+    ulps: 2,
+    epsilons: (row) => 4 * sumOf(innerSize(row)),
+    why: 'f32 scores, whose error e^x turns into a relative one of the weights; f32 sums',
+  },
+  glu: { ...oneRounding, why: 'the activation as in unary, and a product' },
+  swiglu_oai: { ...oneRounding, why: 'the activation as in unary, a sum and a product' },
+  swiglu_clamp: { ...oneRounding, why: 'the activation as in unary, and a product' },
+  unary: { ...oneRounding, why: 'the slack of each function (reference/functions.ts)' },
+  scale: { ...oneRounding, why: 'a product and a sum, fused or not' },
+  clamp: { ...oneRounding, why: 'values are chosen, not computed' },
+  leaky_relu: { ...oneRounding, why: 'one f32 operation' },
+  xielu: { ...oneRounding, why: 'e^x - 1 within 2 ulp, and sums that may cancel' },
+  fill: { ...oneRounding, why: 'one value' },
+}

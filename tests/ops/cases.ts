@@ -1,0 +1,40 @@
+// The conformance list: every row of every op, the same for all devices. `docs/add_an_op.md` shows
+// how an op gets its rows.
+import { attention } from './cases/attention.ts'
+import { elementwise } from './cases/elementwise.ts'
+import { linear } from './cases/linear.ts'
+import { norm } from './cases/norm.ts'
+import { rope } from './cases/rope.ts'
+import { rows } from './cases/rows.ts'
+import { type Row, type RowDraft, row } from './row.ts'
+
+/** One file of `cases` each. */
+const families: readonly (() => Iterable<RowDraft>)[] = [
+  elementwise,
+  rows,
+  linear,
+  norm,
+  rope,
+  attention,
+]
+
+let all: readonly Row[] | undefined
+
+/** Ids are unique. */
+export const conformanceRows = (): readonly Row[] => {
+  all ??= unique(families.flatMap((family) => [...family()].map(row)))
+  return all
+}
+
+/** A row that several families ask for stands in the list once. */
+const unique = (list: readonly Row[]): Row[] => {
+  const known = new Map<string, Row>()
+  for (const one of list) {
+    const same = known.get(one.id)
+    if (same !== undefined && JSON.stringify(same) !== JSON.stringify(one)) {
+      throw new Error(`two different rows are called ${one.id}`)
+    }
+    known.set(one.id, one)
+  }
+  return [...known.values()]
+}

@@ -1,0 +1,56 @@
+// What the CPU backend of the reference computes, by its own backend test (ggml 0.25.1,
+// tests/test-backend-ops.cpp): the op, leaven's name for it, and the dtypes that rows must have.
+import type { OpName } from '../../src/graph/params.ts'
+import type { DType } from '../../src/native/dtype.ts'
+import { unaryKinds } from '../../src/native/ops.gen.ts'
+import { goldenOnly, needImportance, ruled } from './cases/sizes.ts'
+
+export interface Covered {
+  /** Undefined while leaven has no such op; `notYet` then says why. */
+  readonly op: OpName | undefined
+  /** By which rows count: of weights, tables, or what is copied to. */
+  readonly dtypes: readonly DType[]
+}
+
+const halves: readonly DType[] = ['f32', 'f16']
+const floats: readonly DType[] = ['f32', 'f16', 'bf16']
+const f32: readonly DType[] = ['f32']
+/** The reference tests none of these two as weights. */
+const activationsOnly: readonly DType[] = ['q8_1', 'q8_K', 'tq1_0', 'iq2_s', 'iq1_m']
+const written: readonly DType[] = [...ruled, ...goldenOnly].filter(
+  (dtype) => !activationsOnly.includes(dtype),
+)
+const weights: readonly DType[] = [...floats, ...written, ...needImportance, 'iq2_s', 'iq1_m']
+
+const unary = Object.keys(unaryKinds).map((name): [string, Covered] => [
+  name.toUpperCase(),
+  { op: 'unary', dtypes: halves },
+])
+
+export const coverage: Readonly<Record<string, Covered>> = {
+  ...Object.fromEntries(unary),
+  ADD: { op: 'add', dtypes: halves },
+  SUB: { op: 'sub', dtypes: halves },
+  MUL: { op: 'mul', dtypes: halves },
+  DIV: { op: 'div', dtypes: halves },
+  SCALE: { op: 'scale', dtypes: f32 },
+  CLAMP: { op: 'clamp', dtypes: halves },
+  LEAKY_RELU: { op: 'leaky_relu', dtypes: halves },
+  XIELU: { op: 'xielu', dtypes: halves },
+  FILL: { op: 'fill', dtypes: f32 },
+  REGLU: { op: 'glu', dtypes: halves },
+  GEGLU: { op: 'glu', dtypes: halves },
+  SWIGLU: { op: 'glu', dtypes: halves },
+  GEGLU_ERF: { op: 'glu', dtypes: halves },
+  GEGLU_QUICK: { op: 'glu', dtypes: halves },
+  SWIGLU_OAI: { op: 'swiglu_oai', dtypes: f32 },
+  SWIGLU_CLAMP: { op: 'swiglu_clamp', dtypes: halves },
+  GET_ROWS: { op: 'get_rows', dtypes: [...weights, 'i32'] },
+  SET_ROWS: { op: 'set_rows', dtypes: [...floats, ...written] },
+  CPY: { op: 'copy', dtypes: [...floats, ...written, 'i32'] },
+  CONT: { op: 'copy', dtypes: [...floats, 'i32'] },
+  DUP: { op: 'copy', dtypes: [...halves, 'i32', 'i16'] },
+  MUL_MAT: { op: 'linear', dtypes: weights },
+  RMS_NORM: { op: 'rms_norm', dtypes: f32 },
+  ROPE: { op: 'rope', dtypes: halves },
+}
