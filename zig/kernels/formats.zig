@@ -2,6 +2,9 @@
 //!
 //! Reading is bit-exact and writing byte-exact to the reference implementation (ggml), with and
 //! without an importance matrix; `bun run golden quant` compares them.
+//!
+//! Arithmetic on vectors of integers wraps (+%): the compiler's overflow checks of vectors report
+//! overflows that are none on aarch64 (Zig 0.16).
 
 const std = @import("std");
 const DType = @import("../dtype.zig").DType;

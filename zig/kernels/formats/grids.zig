@@ -156,7 +156,7 @@ fn Grid(
                 inline for (parts, 0..) |part, i| {
                     const table = part_distances[code >> (part_bits * i) & part_mask];
                     const indices: Chunk = part[start..][0..chunk].*;
-                    sum += @bitCast(lookup.sixteen(chunk, table, indices));
+                    sum +%= @bitCast(lookup.sixteen(chunk, table, indices));
                 }
                 distances[start..][0..chunk].* = sum;
                 least = @min(least, sum);

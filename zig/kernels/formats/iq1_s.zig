@@ -42,7 +42,7 @@ pub fn unpack(block: *const Block, out: *blocks.Unpacked(@This())) void {
 /// The values of a grid point, shifted by an eighth and multiplied by eight.
 pub fn eighths(point: u16, down: bool) @Vector(8, i8) {
     const values: @Vector(8, i8) = grids.iq1.values(point);
-    return values * @as(@Vector(8, i8), @splat(8)) +
+    return values *% @as(@Vector(8, i8), @splat(8)) +%
         @as(@Vector(8, i8), @splat(if (down) -1 else 1));
 }
 

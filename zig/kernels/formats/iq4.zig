@@ -24,7 +24,7 @@ pub fn nearest(comptime n: usize, x: @Vector(n, f32)) [n]u8 {
     const one: @Vector(n, u8) = @splat(1);
     inline for (borders) |border| {
         const under = x < @as(@Vector(n, f32), @splat(border));
-        index += @select(u8, under, @as(@Vector(n, u8), @splat(0)), one);
+        index +%= @select(u8, under, @as(@Vector(n, u8), @splat(0)), one);
     }
     return index;
 }

@@ -192,7 +192,7 @@ pub fn Fitter(comptime grid: type, comptime n: usize, comptime settings: Setting
                 var odd: [n]u8 = undefined;
                 for (chosen, 0..) |index, k| {
                     const levels = grid.decode(grid.codes[index]);
-                    odd[k * dims ..][0..dims].* = levels * @as(@Vector(dims, u8), @splat(2)) +
+                    odd[k * dims ..][0..dims].* = levels *% @as(@Vector(dims, u8), @splat(2)) +%
                         @as(@Vector(dims, u8), @splat(1));
                 }
                 const q: V = @floatFromInt(@as(@Vector(n, u8), odd));

@@ -33,7 +33,7 @@ pub fn apply(
     signs: std.meta.Int(.unsigned, n),
 ) @Vector(n, i8) {
     const negative: @Vector(n, bool) = @bitCast(signs);
-    return @select(i8, negative, -magnitudes, magnitudes);
+    return @select(i8, negative, -%magnitudes, magnitudes);
 }
 
 test "the number of signs is even" {

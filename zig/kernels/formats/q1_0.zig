@@ -24,7 +24,7 @@ pub const dequantizeRow = blocks.dequantizer(@This());
 pub fn unpack(block: *const Block, out: *blocks.Unpacked(@This())) void {
     const set: @Vector(len, bool) = @bitCast(@as(u128, @bitCast(block.bits)));
     const plus: @Vector(len, i8) = @splat(1);
-    out.q = @select(i8, set, plus, -plus);
+    out.q = @select(i8, set, plus, -%plus);
     out.scales = .{half.toFloat(block.d)};
 }
 

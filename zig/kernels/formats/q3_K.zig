@@ -107,7 +107,7 @@ fn fit(block: *Block, x: *const [len]f32, levels: *[len]u8) void {
     const Signed = @Vector(16, i8);
     const signed: Signed = @bitCast(rounding.lowByte(units));
     const held = @min(@max(signed, @as(Signed, @splat(-32))), @as(Signed, @splat(31)));
-    block.scales = packScales(@as(@Vector(16, u8), @intCast(held + @as(Signed, @splat(32)))));
+    block.scales = packScales(@as(@Vector(16, u8), @intCast(held +% @as(Signed, @splat(32)))));
 }
 
 fn fitByImportance(

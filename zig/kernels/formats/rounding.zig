@@ -9,7 +9,7 @@ pub fn nearest(x: anytype) Like(@TypeOf(x), i32) {
     const Float = @TypeOf(x);
     const shifted: Like(Float, i32) = @bitCast(x + fill(Float, 12582912.0));
     const Int = @TypeOf(shifted);
-    return (shifted & fill(Int, 0x007fffff)) - fill(Int, 0x00400000);
+    return (shifted & fill(Int, 0x007fffff)) -% fill(Int, 0x00400000);
 }
 
 /// `nearest`, then held inside [low, high].

@@ -79,7 +79,7 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
             var out: Symmetric = .{ .scales = @select(f32, dead, zero, scale), .levels = undefined };
             for (x, &out.levels) |value, *level| {
                 const l = rounding.nearestIn(level_inverse * value, -half, half - 1);
-                level.* = @select(i32, dead, @as(I, @splat(0)), l + @as(I, @splat(half)));
+                level.* = @select(i32, dead, @as(I, @splat(0)), l +% @as(I, @splat(half)));
             }
             return out;
         }
@@ -448,6 +448,6 @@ pub fn signedLevelsOf(
         const values: V = x[i * 16 ..][0..16].*;
         const exact = values / @as(V, @splat(scale));
         const held = rounding.nearestIn(exact, -@as(i32, half), @as(i32, half) - 1);
-        levels[i * 16 ..][0..16].* = rounding.lowByte(held + @as(@Vector(16, i32), @splat(half)));
+        levels[i * 16 ..][0..16].* = rounding.lowByte(held +% @as(@Vector(16, i32), @splat(half)));
     }
 }

@@ -42,9 +42,9 @@ fn digits(
     const Wide = @Vector(bytes, u16);
     var rest: @Vector(bytes, u8) = src.*;
     inline for (0..count) |i| {
-        const tripled = @as(Wide, rest) * @as(Wide, @splat(3));
+        const tripled = @as(Wide, rest) *% @as(Wide, @splat(3));
         const digit: @Vector(bytes, i8) = @intCast(tripled >> @splat(8));
-        dst[i * bytes ..][0..bytes].* = digit - @as(@Vector(bytes, i8), @splat(1));
+        dst[i * bytes ..][0..bytes].* = digit -% @as(@Vector(bytes, i8), @splat(1));
         rest = @truncate(tripled);
     }
 }
@@ -74,6 +74,6 @@ fn join(
         sum *%= @splat(3);
         if (i < count) sum +%= src[i * bytes ..][0..bytes].*;
     }
-    const scaled = (@as(Wide, sum) * @as(Wide, @splat(256)) + @as(Wide, @splat(242)));
+    const scaled = @as(Wide, sum) *% @as(Wide, @splat(256)) +% @as(Wide, @splat(242));
     dst.* = @as(@Vector(bytes, u8), @truncate(scaled / @as(Wide, @splat(243))));
 }
