@@ -1,8 +1,9 @@
 //! Speed of the linear and quantize_row kernels on one thread, for one instruction set: bytes per
 //! second with few columns against read bandwidth, operations per second with many columns
-//! against the peak of the unit; both are measured between the repeats. Medians.
+//! against the peak of the unit; both are measured between the repeats. Medians. Seconds are those
+//! that the thread ran, so that other processes disturb less.
 //!
-//!   zig build bench-kernels-v4_vnni -- [--types q8_0,f16] [--m 1,512] [--k 4096] [--n 4096]
+//!   zig build bench-kernels-v4_vnni -- [--types q8_0,f16] [--m 1,512] [--k 4096] [--n 4096] [--mib 256]
 
 const std = @import("std");
 const abi = @import("kernels/abi.zig");
@@ -13,8 +14,6 @@ const linear = @import("kernels/linear.zig").linear;
 const DType = dtypes.DType;
 
 const repeats = 9;
-/// Weights are copied until they are this large together, so that no cache holds them.
-const streamed_bytes = 256 << 20;
 /// With up to this many columns the weights' bytes are counted, beyond it the operations.
 const few_columns = 16;
 
@@ -23,6 +22,8 @@ const Options = struct {
     columns: []const u8 = "1,8,512",
     k: u64 = 4096,
     n: u64 = 4096,
+    /// Weights are copied until they are this large together, so that no cache holds them.
+    mib: u64 = 256,
 
     fn parse(args: std.process.Args) !Options {
         var options: Options = .{};
@@ -38,6 +39,8 @@ const Options = struct {
                 options.k = try std.fmt.parseInt(u64, value, 10);
             } else if (std.mem.eql(u8, name, "--n")) {
                 options.n = try std.fmt.parseInt(u64, value, 10);
+            } else if (std.mem.eql(u8, name, "--mib")) {
+                options.mib = try std.fmt.parseInt(u64, value, 10);
             } else return error.UnknownOption;
         }
         return options;
@@ -68,7 +71,7 @@ const Bench = struct {
     }
 
     fn seconds(bench: *Bench) f64 {
-        const now = std.Io.Clock.now(.awake, bench.io);
+        const now = std.Io.Clock.now(.cpu_thread, bench.io);
         return @as(f64, @floatFromInt(now.nanoseconds)) / 1e9;
     }
 
@@ -110,7 +113,7 @@ const Bench = struct {
     fn linearRow(bench: *Bench, dtype: DType, k: u64, n: u64, m: u64) !void {
         const quantized = dtypes.isQuantized(dtype);
         const matrix_bytes = (dtypes.rowBytes(dtype, k) orelse return) * n;
-        const copies = if (m > few_columns) 1 else @max(1, streamed_bytes / matrix_bytes);
+        const copies = if (m > few_columns) 1 else @max(1, bench.streamed.len / matrix_bytes);
         var w = try bench.tensor(dtype, k, n * copies);
         defer bench.free(w);
         const x = try bench.tensor(if (quantized) .q8_row else .f32, k, m);
@@ -195,9 +198,11 @@ pub fn main(init: std.process.Init) !void {
         .io = init.io,
         .gpa = gpa,
         .scratch = try gpa.alignedAlloc(u8, .@"64", 1 << 20),
-        .streamed = try gpa.alloc(u8, streamed_bytes),
+        .streamed = try gpa.alloc(u8, options.mib << 20),
     };
     for (0..bench.streamed.len / 8) |i| bench.streamed[i * 8 ..][0..8].* = @bitCast(i);
+    // Let the clock rise.
+    for (0..200) |_| _ = ceilings.byteDots();
     var columns = std.mem.splitScalar(u8, options.columns, ',');
     while (columns.next()) |text| {
         const m = try std.fmt.parseInt(u64, text, 10);

@@ -11,7 +11,7 @@ pub noinline fn read(data: []const u8) f64 {
     var sums: [4]V = @splat(@splat(0));
     var i: usize = 0;
     while (i + 4 * size <= data.len) : (i += 4 * size) {
-        simd.prefetch(@intFromPtr(data.ptr) + i + 2048, 4 * size);
+        simd.prefetch(@intFromPtr(data.ptr) + i + 8192, 4 * size);
         inline for (&sums, 0..) |*sum, j| sum.* +%= simd.load(V, data.ptr + i + j * size);
     }
     inline for (sums) |sum| std.mem.doNotOptimizeAway(sum);

@@ -38,9 +38,15 @@ pub const line_bytes = 64;
 pub inline fn prefetch(address: usize, comptime size_bytes: usize) void {
     const lines = (size_bytes + line_bytes - 1) / line_bytes;
     inline for (0..lines) |i| {
-        const line: [*]const u8 = @ptrFromInt(@max(1, address +% i * line_bytes));
-        @prefetch(line, .{ .rw = .read, .locality = 3, .cache = .data });
+        const line: [*]allowzero const u8 = @ptrFromInt(address +% i * line_bytes);
+        @prefetch(line, .{ .rw = .read, .locality = 2, .cache = .data });
     }
+}
+
+/// Asks for the line of an address that is read soon.
+pub inline fn prefetchNear(address: usize) void {
+    const line: [*]allowzero const u8 = @ptrFromInt(address);
+    @prefetch(line, .{ .rw = .read, .locality = 3, .cache = .data });
 }
 
 /// A value at any address, or a vector of values without gaps.

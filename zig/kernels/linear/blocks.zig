@@ -19,10 +19,10 @@ pub const q8_0 = struct {
     pub const in_registers = true;
     pub const format: tile.Format = .{ .codes = .signed };
 
-    pub inline fn unpack(rows: *const Rows, at: usize, sink: anytype) void {
-        const low = rows_file.load16(rows, at + 2);
-        const high = rows_file.load16(rows, at + 18);
-        sink.put(.{ .codes = tile.signed(low ++ high), .scale = .{rows_file.loadF16(rows, at)} });
+    pub inline fn unpack(rows: Rows, sink: anytype) void {
+        const low = rows_file.load16(rows, 2);
+        const high = rows_file.load16(rows, 18);
+        sink.put(.{ .codes = tile.signed(low ++ high), .scale = .{rows_file.loadF16(rows, 0)} });
     }
 };
 
@@ -31,10 +31,10 @@ pub const q8_1 = struct {
     pub const in_registers = true;
     pub const format: tile.Format = .{ .codes = .signed };
 
-    pub inline fn unpack(rows: *const Rows, at: usize, sink: anytype) void {
-        const low = rows_file.load16(rows, at + 4);
-        const high = rows_file.load16(rows, at + 20);
-        sink.put(.{ .codes = tile.signed(low ++ high), .scale = .{rows_file.loadF16(rows, at)} });
+    pub inline fn unpack(rows: Rows, sink: anytype) void {
+        const low = rows_file.load16(rows, 4);
+        const high = rows_file.load16(rows, 20);
+        sink.put(.{ .codes = tile.signed(low ++ high), .scale = .{rows_file.loadF16(rows, 0)} });
     }
 };
 
@@ -43,9 +43,9 @@ pub const q4_0 = struct {
     pub const in_registers = true;
     pub const format: tile.Format = .{ .codes = .{ .unsigned = 15 }, .zero = 8 };
 
-    pub inline fn unpack(rows: *const Rows, at: usize, sink: anytype) void {
-        const codes = nibbles(rows_file.load16(rows, at + 2));
-        sink.put(.{ .codes = codes, .scale = .{rows_file.loadF16(rows, at)} });
+    pub inline fn unpack(rows: Rows, sink: anytype) void {
+        const codes = nibbles(rows_file.load16(rows, 2));
+        sink.put(.{ .codes = codes, .scale = .{rows_file.loadF16(rows, 0)} });
     }
 };
 
@@ -54,9 +54,9 @@ pub const q4_1 = struct {
     pub const in_registers = true;
     pub const format: tile.Format = .{ .codes = .{ .unsigned = 15 }, .has_offset = true };
 
-    pub inline fn unpack(rows: *const Rows, at: usize, sink: anytype) void {
-        const codes = nibbles(rows_file.load16(rows, at + 4));
-        const both = halves(rows_file.load4(rows, at));
+    pub inline fn unpack(rows: Rows, sink: anytype) void {
+        const codes = nibbles(rows_file.load16(rows, 4));
+        const both = halves(rows_file.load(u32, rows, 0));
         sink.put(.{ .codes = codes, .scale = .{both[0]}, .offset = .{both[1]} });
     }
 };
@@ -66,10 +66,10 @@ pub const q5_0 = struct {
     pub const in_registers = true;
     pub const format: tile.Format = .{ .codes = .{ .unsigned = 31 }, .zero = 16 };
 
-    pub inline fn unpack(rows: *const Rows, at: usize, sink: anytype) void {
-        const low = nibbles(rows_file.load16(rows, at + 6));
-        const codes = withFifthBits(low, rows_file.load4(rows, at + 2));
-        sink.put(.{ .codes = codes, .scale = .{rows_file.loadF16(rows, at)} });
+    pub inline fn unpack(rows: Rows, sink: anytype) void {
+        const low = nibbles(rows_file.load16(rows, 6));
+        const codes = withFifthBits(low, rows_file.load(u32, rows, 2));
+        sink.put(.{ .codes = codes, .scale = .{rows_file.loadF16(rows, 0)} });
     }
 };
 
@@ -78,10 +78,10 @@ pub const q5_1 = struct {
     pub const in_registers = true;
     pub const format: tile.Format = .{ .codes = .{ .unsigned = 31 }, .has_offset = true };
 
-    pub inline fn unpack(rows: *const Rows, at: usize, sink: anytype) void {
-        const low = nibbles(rows_file.load16(rows, at + 8));
-        const codes = withFifthBits(low, rows_file.load4(rows, at + 4));
-        const both = halves(rows_file.load4(rows, at));
+    pub inline fn unpack(rows: Rows, sink: anytype) void {
+        const low = nibbles(rows_file.load16(rows, 8));
+        const codes = withFifthBits(low, rows_file.load(u32, rows, 4));
+        const both = halves(rows_file.load(u32, rows, 0));
         sink.put(.{ .codes = codes, .scale = .{both[0]}, .offset = .{both[1]} });
     }
 };
@@ -91,9 +91,9 @@ pub const iq4_nl = struct {
     pub const in_registers = true;
     pub const format: tile.Format = .{ .codes = .signed };
 
-    pub inline fn unpack(rows: *const Rows, at: usize, sink: anytype) void {
-        const codes = levels(iq4.levels, nibbles(rows_file.load16(rows, at + 2)));
-        sink.put(.{ .codes = codes, .scale = .{rows_file.loadF16(rows, at)} });
+    pub inline fn unpack(rows: Rows, sink: anytype) void {
+        const codes = levels(iq4.levels, nibbles(rows_file.load16(rows, 2)));
+        sink.put(.{ .codes = codes, .scale = .{rows_file.loadF16(rows, 0)} });
     }
 };
 
@@ -102,10 +102,10 @@ pub const mxfp4 = struct {
     pub const in_registers = true;
     pub const format: tile.Format = .{ .codes = .signed };
 
-    pub inline fn unpack(rows: *const Rows, at: usize, sink: anytype) void {
-        const codes = levels(fp4.doubled, nibbles(rows_file.load16(rows, at + 1)));
+    pub inline fn unpack(rows: Rows, sink: anytype) void {
+        const codes = levels(fp4.doubled, nibbles(rows_file.load16(rows, 1)));
         // 2^(e - 128), since the levels are doubled; the two smallest are subnormal.
-        const e = rows_file.load1(rows, at);
+        const e = @as(U32, rows_file.load(u8, rows, 0));
         const normal = (e -% @as(U32, @splat(1))) << @splat(23);
         const subnormal = (e + @as(U32, @splat(1))) << @splat(21);
         const bits = @select(u32, e < @as(U32, @splat(2)), subnormal, normal);

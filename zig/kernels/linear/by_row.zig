@@ -26,16 +26,13 @@ pub fn ByRow(comptime format_file: type) type {
         const groups = shape.groups();
         const Unpacked = unpacking.Unpacked(format_file);
 
-        pub inline fn unpack(rows: *const Rows, at: usize, sink: anytype) void {
+        pub inline fn unpack(rows: Rows, sink: anytype) void {
             var unpacked: [simd.lanes]Unpacked = undefined;
-            var codes: Rows = undefined;
-            for (rows, &unpacked, &codes) |row, *block, *code| {
-                format_file.unpack(@ptrCast(row + at), block);
-                code.* = @ptrCast(&block.q);
-            }
+            for (&unpacked, 0..) |*block, i| format_file.unpack(@ptrCast(rows.row(i)), block);
+            const codes: Rows = .{ .base = @ptrCast(&unpacked[0].q), .stride = @sizeOf(Unpacked) };
             for (0..format_file.len / tile.block_len) |i| {
-                const low = rows_file.load16(&codes, i * tile.block_len);
-                const high = rows_file.load16(&codes, i * tile.block_len + 16);
+                const low = rows_file.load16(codes, i * tile.block_len);
+                const high = rows_file.load16(codes, i * tile.block_len + 16);
                 var block: tile.Block(shape) = .{ .codes = tile.signed(low ++ high), .scale = undefined };
                 inline for (0..groups) |g| {
                     const group = (i * groups + g) * format.group / format_file.group;

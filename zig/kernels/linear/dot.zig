@@ -32,6 +32,39 @@ const direct = simd.has_vnni or simd.has_sdot;
 /// Whether signed codes are stored with 128 added: VNNI multiplies unsigned with signed bytes.
 pub const flips_signed = simd.has_vnni;
 
+/// Whether codes are split into magnitude and sign, because maddubs takes one operand unsigned.
+pub fn splitsSigns(comptime codes: Codes) bool {
+    return simd.has_ssse3 and !direct and codes == .signed;
+}
+
+/// Codes ready to be multiplied, possibly with many activations.
+pub fn Weights(comptime codes: Codes) type {
+    return if (splitsSigns(codes)) struct {
+        /// At most 128, which is right as an unsigned byte.
+        magnitude: U8,
+        /// All bits set where the code is negative.
+        sign: U8,
+    } else U8;
+}
+
+pub inline fn weights(comptime codes: Codes, w: U8) Weights(codes) {
+    if (!comptime splitsSigns(codes)) return w;
+    const signed_w: I8 = @bitCast(w);
+    return .{ .magnitude = @abs(signed_w), .sign = @bitCast(signed_w >> @splat(7)) };
+}
+
+/// -a is the complement of a, plus 1: with split signs `Sum.add` leaves the 1 out. This is what
+/// is missing after a group of steps: the sum of the negative codes' magnitudes.
+pub inline fn missing(comptime codes: Codes, group: []const U8) I32 {
+    if (!comptime splitsSigns(codes)) comptime unreachable;
+    var sum: I16 = @splat(0);
+    for (group) |codes_of_step| {
+        const w = weights(codes, codes_of_step);
+        sum +%= maddubs(w.magnitude & w.sign, @splat(1));
+    }
+    return widen(sum);
+}
+
 /// A sum in the making over groups of `steps` products of four.
 pub fn Sum(comptime codes: Codes, comptime steps: u32) type {
     return if (direct) struct {
@@ -48,6 +81,8 @@ pub fn Sum(comptime codes: Codes, comptime steps: u32) type {
             sum.total = if (simd.has_vnni) dpbusd(sum.total, w, a) else sdot(sum.total, w, a);
         }
 
+        pub const addWhole = add;
+
         pub inline fn finish(sum: Self, start: I32) I32 {
             _ = start;
             return sum.total;
@@ -56,7 +91,7 @@ pub fn Sum(comptime codes: Codes, comptime steps: u32) type {
         /// Sums of 16 bits hold this many products of two before they must be widened.
         const depth = switch (codes) {
             .unsigned => |max| @min(steps, std.math.maxInt(i16) / (2 * 127 * @as(u32, max))),
-            .signed => 1, // 2 * 127 * 128 = 32512
+            .signed => 1, // 2 * 127 * 128 = 32512; where the signs are split at least -2 * 128 * 128
         };
 
         total: I32,
@@ -68,12 +103,23 @@ pub fn Sum(comptime codes: Codes, comptime steps: u32) type {
             return .{ .total = @splat(0), .narrow = @splat(0) };
         }
 
-        pub inline fn add(sum: *Self, comptime step: u32, w: U8, a: U8) void {
-            const products = pairs(codes, w, a);
-            sum.narrow = if (step % depth == 0) products else sum.narrow +% products;
+        /// Without what is `missing` where signs are split.
+        pub inline fn add(sum: *Self, comptime step: u32, w: Weights(codes), a: U8) void {
+            if (!comptime splitsSigns(codes)) return sum.addPairs(step, pairs(w, a));
+            sum.addPairs(step, maddubs(w.magnitude, a ^ w.sign));
+        }
+
+        /// With nothing missing.
+        pub inline fn addWhole(sum: *Self, comptime step: u32, w: Weights(codes), a: U8) void {
+            if (!comptime splitsSigns(codes)) return sum.addPairs(step, pairs(w, a));
+            sum.addPairs(step, maddubs(w.magnitude, (a ^ w.sign) -% w.sign));
+        }
+
+        inline fn addPairs(sum: *Self, comptime step: u32, products: I16) void {
+            sum.narrow = if (step % depth == 0) products else pinned(sum.narrow +% products);
             if ((step + 1) % depth != 0 and step + 1 != steps) return;
             const wide = widen(sum.narrow);
-            sum.total = if (step < depth) wide else sum.total +% wide;
+            sum.total = if (step < depth) wide else pinned(sum.total +% wide);
         }
 
         pub inline fn finish(sum: Self, start: I32) I32 {
@@ -82,18 +128,22 @@ pub fn Sum(comptime codes: Codes, comptime steps: u32) type {
     };
 }
 
+/// Keeps the compiler from adding in another order: it would then compute one sum after the other
+/// and run out of registers for the weights.
+inline fn pinned(sums: anytype) @TypeOf(sums) {
+    var v = sums;
+    asm (""
+        : [v] "+x" (v),
+    );
+    return v;
+}
+
 /// Products of neighbouring bytes, added in pairs.
-inline fn pairs(comptime codes: Codes, w: U8, a: U8) I16 {
-    const signed_w: I8 = @bitCast(w);
-    if (!simd.has_ssse3) {
-        const products = @as(@Vector(4 * simd.lanes, i16), signed_w) *%
-            @as(@Vector(4 * simd.lanes, i16), @as(I8, @bitCast(a)));
-        return everySecond(products, 0) +% everySecond(products, 1);
-    }
-    if (codes == .unsigned) return maddubs(w, a);
-    // |w| is at most 128, which is right as an unsigned byte; the sign goes to the activation.
-    const magnitude: U8 = @abs(signed_w);
-    return maddubs(magnitude, withSignOf(a, signed_w));
+inline fn pairs(w: U8, a: U8) I16 {
+    if (simd.has_ssse3) return maddubs(w, a);
+    const products = @as(@Vector(4 * simd.lanes, i16), @as(I8, @bitCast(w))) *%
+        @as(@Vector(4 * simd.lanes, i16), @as(I8, @bitCast(a)));
+    return everySecond(products, 0) +% everySecond(products, 1);
 }
 
 inline fn widen(sums: I16) I32 {
@@ -116,16 +166,6 @@ inline fn maddubs(w: U8, a: U8) I16 {
         8 => @"llvm.x86.avx2.pmadd.ub.sw"(w, signed_a),
         else => @"llvm.x86.ssse3.pmadd.ub.sw.128"(w, signed_a),
     };
-}
-
-/// a where the sign is positive, -a where it is negative; where it is 0 the product is 0 anyway.
-inline fn withSignOf(a: U8, sign: I8) U8 {
-    const signed_a: I8 = @bitCast(a);
-    return @bitCast(@as(I8, switch (simd.lanes) {
-        16 => @select(i8, sign < @as(I8, @splat(0)), @as(I8, @splat(0)) -% signed_a, signed_a),
-        8 => @"llvm.x86.avx2.psign.b"(signed_a, sign),
-        else => @"llvm.x86.ssse3.psign.b.128"(signed_a, sign),
-    }));
 }
 
 inline fn dpbusd(total: I32, w: U8, a: U8) I32 {
@@ -160,10 +200,8 @@ extern fn @"llvm.x86.avx512.pmaddubs.w.512"(@Vector(64, u8), Q) @Vector(32, i16)
 extern fn @"llvm.x86.avx512.pmaddw.d.512"(@Vector(32, i16), @Vector(32, i16)) @Vector(16, i32);
 extern fn @"llvm.x86.avx2.pmadd.ub.sw"(@Vector(32, u8), D) @Vector(16, i16);
 extern fn @"llvm.x86.avx2.pmadd.wd"(@Vector(16, i16), @Vector(16, i16)) @Vector(8, i32);
-extern fn @"llvm.x86.avx2.psign.b"(D, D) D;
 extern fn @"llvm.x86.ssse3.pmadd.ub.sw.128"(@Vector(16, u8), S) @Vector(8, i16);
 extern fn @"llvm.x86.sse2.pmadd.wd"(@Vector(8, i16), @Vector(8, i16)) @Vector(4, i32);
-extern fn @"llvm.x86.ssse3.psign.b.128"(S, S) S;
 extern fn @"llvm.aarch64.neon.sdot.v4i32.v16i8"(@Vector(4, i32), S, S) @Vector(4, i32);
 
 /// Sum over one group in plain arithmetic, for the test.
@@ -198,14 +236,22 @@ fn check(comptime codes: Codes, comptime steps: u32, random: std.Random, extreme
     };
     const start: I32 = @splat(-1000);
     var sum = Sum(codes, steps).begin(start);
-    inline for (0..steps) |step| {
+    var whole = sum;
+    var group: [steps]U8 = undefined;
+    inline for (&group, 0..) |*step_codes, step| {
+        step_codes.* = stored[step * 4 * simd.lanes ..][0 .. 4 * simd.lanes].*;
         const a_bits: u32 = @bitCast(a[step * 4 ..][0..4].*);
         const broadcast: U8 = @bitCast(@as(simd.U32, @splat(a_bits)));
-        sum.add(step, stored[step * 4 * simd.lanes ..][0 .. 4 * simd.lanes].*, broadcast);
+        sum.add(step, weights(codes, step_codes.*), broadcast);
+        whole.addWhole(step, weights(codes, step_codes.*), broadcast);
     }
-    const total: [simd.lanes]i32 = sum.finish(start);
-    for (total, 0..) |got, lane| {
-        try std.testing.expectEqual(expected(&w, &a, lane) - 1000, got);
+    var total = sum.finish(start);
+    if (comptime splitsSigns(codes)) total += missing(codes, &group);
+    for (0..simd.lanes) |lane| {
+        const sum_of_lane = expected(&w, &a, lane) - 1000;
+        try std.testing.expectEqual(sum_of_lane, @as([simd.lanes]i32, total)[lane]);
+        const total_whole: [simd.lanes]i32 = whole.finish(start);
+        try std.testing.expectEqual(sum_of_lane, total_whole[lane]);
     }
 }
 

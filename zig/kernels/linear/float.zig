@@ -25,7 +25,7 @@ const tile_columns = if (simd.register_count == 32) 6 else if (simd.has_fma) 3 e
 
 /// Rows whose weights are packed together, and columns that use them.
 const panel_rows = 64;
-const chunk_max = 240;
+const chunk_max = 264;
 /// Bytes of weights that are worth a hand-out to a thread.
 const grain_bytes = 64 * 1024;
 

@@ -17,10 +17,10 @@ pub const q4_K = struct {
     pub const in_registers = true;
     pub const format: tile.Format = .{ .codes = .{ .unsigned = 15 }, .has_offset = true };
 
-    pub inline fn unpack(rows: *const Rows, at: usize, sink: anytype) void {
-        const header: Header = .init(rows, at);
+    pub inline fn unpack(rows: Rows, sink: anytype) void {
+        const header: Header = .init(rows);
         for (0..2) |half| inline for (0..2) |pair| {
-            const bytes = load32(rows, at + 16 + half * 64 + pair * 32);
+            const bytes = load32(rows, 16 + half * 64 + pair * 32);
             sink.put(header.block(format, half, 2 * pair, masked(bytes, 0, 0x0f0f0f0f)));
             sink.put(header.block(format, half, 2 * pair + 1, masked(bytes, 4, 0x0f0f0f0f)));
         };
@@ -32,11 +32,11 @@ pub const q5_K = struct {
     pub const in_registers = true;
     pub const format: tile.Format = .{ .codes = .{ .unsigned = 31 }, .has_offset = true };
 
-    pub inline fn unpack(rows: *const Rows, at: usize, sink: anytype) void {
-        const header: Header = .init(rows, at);
-        var high = load32(rows, at + 16);
+    pub inline fn unpack(rows: Rows, sink: anytype) void {
+        const header: Header = .init(rows);
+        var high = load32(rows, 16);
         for (0..2) |half| inline for (0..2) |pair| {
-            const bytes = load32(rows, at + 48 + half * 64 + pair * 32);
+            const bytes = load32(rows, 48 + half * 64 + pair * 32);
             var low_codes = masked(bytes, 0, 0x0f0f0f0f);
             var high_codes = masked(bytes, 4, 0x0f0f0f0f);
             inline for (&low_codes, &high_codes, &high) |*low_code, *high_code, *bits| {
@@ -58,8 +58,8 @@ const Header = struct {
     scales: [2]U32,
     mins: [2]U32,
 
-    inline fn init(rows: *const Rows, at: usize) Header {
-        const h = rows_file.load16(rows, at);
+    inline fn init(rows: Rows) Header {
+        const h = rows_file.load16(rows, 0);
         const both = blocks.halves(h[0]);
         const six: U32 = @splat(0x3f3f3f3f);
         const four: U32 = @splat(0x0f0f0f0f);
@@ -92,13 +92,13 @@ pub const q6_K = struct {
     pub const in_registers = true;
     pub const format: tile.Format = .{ .codes = .{ .unsigned = 63 }, .zero = 32, .group = 16 };
 
-    pub inline fn unpack(rows: *const Rows, at: usize, sink: anytype) void {
-        const scales = rows_file.load16(rows, at + 192);
-        const d = rows_file.loadF16(rows, at + 208);
+    pub inline fn unpack(rows: Rows, sink: anytype) void {
+        const scales = rows_file.load16(rows, 192);
+        const d = rows_file.loadF16(rows, 208);
         for (0..2) |half| {
-            const high = load32(rows, at + 128 + half * 32);
+            const high = load32(rows, 128 + half * 32);
             inline for (0..4) |quarter| {
-                const bytes = load32(rows, at + half * 64 + quarter % 2 * 32);
+                const bytes = load32(rows, half * 64 + quarter % 2 * 32);
                 var codes = masked(bytes, if (quarter < 2) 0 else 4, 0x0f0f0f0f);
                 inline for (&codes, high) |*code, bits| {
                     const at_four = switch (quarter) {
@@ -124,12 +124,12 @@ pub const q2_K = struct {
     pub const in_registers = true;
     pub const format: tile.Format = .{ .codes = .{ .unsigned = 3 }, .group = 16, .has_offset = true };
 
-    pub inline fn unpack(rows: *const Rows, at: usize, sink: anytype) void {
-        const scales = rows_file.load16(rows, at);
-        const both = blocks.halves(rows_file.load4(rows, at + 80));
+    pub inline fn unpack(rows: Rows, sink: anytype) void {
+        const scales = rows_file.load16(rows, 0);
+        const both = blocks.halves(rows_file.load(u32, rows, 80));
         const low: U32 = @splat(0x0f0f0f0f);
         for (0..2) |half| {
-            const bytes = load32(rows, at + 16 + half * 32);
+            const bytes = load32(rows, 16 + half * 32);
             inline for (0..4) |quarter| {
                 const four = if (quarter < 2) scales[2 * half] else scales[2 * half + 1];
                 const first = quarter % 2 * 2;
@@ -152,14 +152,14 @@ pub const q3_K = struct {
     pub const in_registers = true;
     pub const format: tile.Format = .{ .codes = .{ .unsigned = 7 }, .zero = 4, .group = 16 };
 
-    pub inline fn unpack(rows: *const Rows, at: usize, sink: anytype) void {
-        var third = load32(rows, at);
+    pub inline fn unpack(rows: Rows, sink: anytype) void {
+        var third = load32(rows, 0);
         // Two bytes that are known already, twelve of scales and d.
-        const tail = rows_file.load16(rows, at + 94);
+        const tail = rows_file.load16(rows, 94);
         const d = blocks.halves(tail[3])[1];
         const scales = sixBitScales(tail);
         for (0..2) |half| {
-            const bytes = load32(rows, at + 32 + half * 32);
+            const bytes = load32(rows, 32 + half * 32);
             inline for (0..4) |quarter| {
                 var codes = masked(bytes, 2 * quarter, 0x03030303);
                 inline for (&codes, &third) |*code, *bits| {
@@ -196,13 +196,13 @@ pub const iq4_xs = struct {
     pub const in_registers = true;
     pub const format: tile.Format = .{ .codes = .signed };
 
-    pub inline fn unpack(rows: *const Rows, at: usize, sink: anytype) void {
-        const head = rows_file.load4(rows, at);
+    pub inline fn unpack(rows: Rows, sink: anytype) void {
+        const head = rows_file.load(u32, rows, 0);
         const d = blocks.halves(head)[0];
         var high = head >> @splat(16);
-        var low = rows_file.load4(rows, at + 4);
+        var low = rows_file.load(u32, rows, 4);
         for (0..8) |i| {
-            const indices = blocks.nibbles(rows_file.load16(rows, at + 8 + i * 16));
+            const indices = blocks.nibbles(rows_file.load16(rows, 8 + i * 16));
             const scale = (low & @as(U32, @splat(15))) | ((high << @splat(4)) & @as(U32, @splat(0x30)));
             const signed = @as(simd.I32, @bitCast(scale)) - @as(simd.I32, @splat(32));
             sink.put(.{
@@ -215,7 +215,7 @@ pub const iq4_xs = struct {
     }
 };
 
-inline fn load32(rows: *const Rows, at: usize) [8]U32 {
+inline fn load32(rows: Rows, at: usize) [8]U32 {
     return rows_file.load16(rows, at) ++ rows_file.load16(rows, at + 16);
 }
 

@@ -71,15 +71,17 @@ pub const Product = struct {
     }
 };
 
-/// Work cut into items: for each slice its row panels, for each panel its chunks of columns.
+/// Work cut into items: for each slice its chunks of columns, for each chunk the row panels, so that
+/// the activations of a chunk stay in cache.
 pub const Items = struct {
     panel_rows: usize,
     panels: usize,
     chunk_columns: usize,
     chunks: usize,
 
+    /// Chunks have a multiple of `multiple` columns, `chunk_max` at most, and about the same number.
     pub fn of(p: *const Product, panel_rows: usize, chunk_max: usize, multiple: usize) Items {
-        const chunks = divCeil(p.columns, chunk_max);
+        const chunks = divCeil(p.columns, chunk_max / multiple * multiple);
         const even = divCeil(p.columns, chunks);
         return .{
             .panel_rows = panel_rows,
@@ -96,8 +98,8 @@ pub const Items = struct {
     pub const Item = struct { slice: usize, row: usize, rows: usize, column: usize, columns: usize };
 
     pub fn at(items: *const Items, p: *const Product, index: usize) Item {
-        const chunk = index % items.chunks;
-        const panel = index / items.chunks % items.panels;
+        const panel = index % items.panels;
+        const chunk = index / items.panels % items.chunks;
         const row = panel * items.panel_rows;
         const column = @min(chunk * items.chunk_columns, p.columns);
         return .{

@@ -17,6 +17,10 @@ const Rows = @import("rows.zig").Rows;
 /// Bytes of weights that are worth a hand-out to a thread.
 const grain_bytes = 64 * 1024;
 
+/// Rows up to this size are fetched two tiles ahead of their use, larger ones a single tile ahead.
+/// `zig build bench-kernels` chose.
+const near_bytes = 64 * 1024;
+
 /// The kernel of a type that declares its `dtype`, its tiles' `format`, and
 /// `unpack(rows, at, sink)`, which puts the tile blocks of the rows' blocks at byte `at` into the
 /// sink, first column first.
@@ -47,7 +51,7 @@ pub fn Quantized(comptime Type: type) type {
 
         fn itemsOf(p: *const Product) Items {
             if (isDirect(p)) return .of(p, simd.lanes, 1, 1);
-            return .of(p, panel_file.rows, panel_file.chunk_max, tile.columns_max);
+            return .of(p, panel_file.rows, panel_file.chunk_max, shape.columns());
         }
 
         pub fn run(p: *const Product, first: u64, end: u64, memory: [*]align(64) u8) void {
@@ -57,7 +61,7 @@ pub fn Quantized(comptime Type: type) type {
                 const item = items.at(p, index);
                 if (Type.in_registers) {
                     if (p.columns == 1) {
-                        column(p, item);
+                        column(p, item, panel);
                         continue;
                     }
                 }
@@ -72,49 +76,70 @@ pub fn Quantized(comptime Type: type) type {
             }
         }
 
-        fn rowsAt(p: *const Product, slice: usize, row: usize) Rows {
-            const matrix = p.matrix(slice);
-            var rows: Rows = undefined;
-            for (&rows, 0..) |*address, i| {
-                address.* = matrix + @min(row + i, p.n - 1) * p.weight.nb[1];
-            }
-            return rows;
+        /// A stretch of `simd.lanes` rows. Rows past the end of the weight are zeros in memory of ours.
+        fn rowsAt(p: *const Product, slice: usize, row: usize, stretch: Stretch, panel: *Panel) Rows {
+            const stride = p.weight.nb[1];
+            const base = p.matrix(slice) + row * stride + stretch.begin / parts * block.block_bytes;
+            if (row + simd.lanes <= p.n) return .{ .base = base, .stride = stride };
+            const size = stretch.count / parts * block.block_bytes;
+            @memset(&panel.edge, 0);
+            for (0..p.n - row) |i| @memcpy(panel.edge[i * size ..][0..size], base + i * stride);
+            return .{ .base = &panel.edge, .stride = size };
         }
 
         fn unpack(p: *const Product, item: Items.Item, stretch: Stretch, panel: *Panel) void {
             var row: usize = 0;
             while (row < item.rows) : (row += simd.lanes) {
-                const rows = rowsAt(p, item.slice, item.row + row);
+                const rows = rowsAt(p, item.slice, item.row + row, stretch, panel);
                 const tile_index = row / tile.tile_rows;
                 const vector = row % tile.tile_rows / simd.lanes;
                 var store: tile.Store(shape) = .init(&panel.tiles[tile_index], vector);
-                unpackBlocks(p, &rows, stretch, &store);
+                unpackBlocks(p, rows, stretch, &store);
             }
         }
 
-        /// The tile blocks of a stretch of `simd.lanes` rows; fetches the same of the next rows.
-        inline fn unpackBlocks(p: *const Product, rows: *const Rows, stretch: Stretch, sink: anytype) void {
-            const bytes = simd.lanes * block.block_bytes;
-            const next = @intFromPtr(rows[0]) +% simd.lanes * p.weight.nb[1];
-            for (stretch.begin / parts..(stretch.begin + stretch.count) / parts) |b| {
-                simd.prefetch(next +% b * bytes, bytes);
-                Type.unpack(rows, b * block.block_bytes, sink);
+        /// The tile blocks of a stretch of `simd.lanes` rows.
+        inline fn unpackBlocks(p: *const Product, rows: Rows, stretch: Stretch, sink: anytype) void {
+            const skipped = stretch.begin / parts * (simd.lanes - 1) * block.block_bytes;
+            const distance = simd.lanes * p.weight.nb[1];
+            var ahead: Ahead(@TypeOf(sink)) = .{
+                .sink = sink,
+                .next = @intFromPtr(rows.base) +% skipped +%
+                    if (distance <= near_bytes) 2 * distance else distance,
+            };
+            for (0..stretch.count / parts) |b| {
+                Type.unpack(rows.after(b * block.block_bytes), &ahead);
             }
+        }
+
+        /// Passes tile blocks on and with each fetches a share of the next rows' bytes.
+        fn Ahead(comptime Sink: type) type {
+            return struct {
+                sink: Sink,
+                next: usize,
+
+                pub inline fn put(ahead: *@This(), values: tile.Block(shape)) void {
+                    const bytes = simd.lanes * block.block_bytes / parts;
+                    simd.prefetch(ahead.next, bytes);
+                    ahead.next +%= bytes;
+                    ahead.sink.put(values);
+                }
+            };
         }
 
         /// One column, `simd.lanes` rows.
-        fn column(p: *const Product, item: Items.Item) void {
-            const rows = rowsAt(p, item.slice, item.row);
+        fn column(p: *const Product, item: Items.Item, panel: *Panel) void {
             const to = p.column(item.slice, 0);
             var side: side_file.Side = undefined;
             var total: simd.F32 = @splat(0);
             var begin: usize = 0;
             while (begin < p.k / tile.block_len) : (begin += side_file.blocks_max) {
                 const stretch: Stretch = .at(p, begin);
+                const rows = rowsAt(p, item.slice, item.row, stretch, panel);
                 side.prepare(shape, format.storedZero(), to.x, p.k, begin, stretch.count);
                 const x = to.x + begin * tile.block_len;
                 var sink: tile.Multiply(shape) = .{ .x = x, .side = &side, .total = total };
-                unpackBlocks(p, &rows, stretch, &sink);
+                unpackBlocks(p, rows, stretch, &sink);
                 total = sink.total;
             }
             var bias: [simd.lanes]f32 = undefined;

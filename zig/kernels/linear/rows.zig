@@ -5,14 +5,41 @@ const simd = @import("../simd.zig");
 const f16_format = @import("../formats/f16.zig");
 const U32 = simd.U32;
 
-/// Addresses of the rows of a tile, one per lane. Past the end of the weight the last row stands
-/// again; what is computed for it is not stored.
-pub const Rows = [simd.lanes][*]const u8;
+/// Rows at equal distances, one for each lane.
+pub const Rows = struct {
+    base: [*]const u8,
+    stride: usize,
+
+    pub inline fn row(rows: Rows, index: usize) [*]const u8 {
+        return rows.base + index * rows.stride;
+    }
+
+    /// The same rows further on. The compiler is kept from seeing that the stride stays the same in
+    /// a loop: it would hold a multiple of it for each row and run out of registers.
+    pub inline fn after(rows: Rows, bytes: usize) Rows {
+        var stride = rows.stride;
+        asm (""
+            : [stride] "+r" (stride),
+        );
+        return .{ .base = rows.base + bytes, .stride = stride };
+    }
+
+    /// Every fourth row from row `first` on.
+    inline fn everyFourth(rows: Rows, offset: usize, comptime first: usize) [simd.lanes / 4][*]const u8 {
+        var list: [simd.lanes / 4][*]const u8 = undefined;
+        var base = rows.base + offset;
+        inline for (&list) |*address| {
+            address.* = base + first * rows.stride;
+            base += 4 * rows.stride;
+        }
+        return list;
+    }
+};
 
 /// The four dwords at `offset`.
-pub inline fn load16(rows: *const Rows, offset: usize) [4]U32 {
+pub inline fn load16(rows: Rows, offset: usize) [4]U32 {
     var m: [4]U32 = undefined;
-    inline for (&m, 0..) |*v, i| v.* = quarter(rows, i, offset);
+    inline for (&m, 0..) |*v, i| v.* = quarter(rows.everyFourth(offset, i));
     // Each 128-bit part g holds rows 4g to 4g + 3 now and is transposed for itself.
     const a = interleaveLow(m[0], m[1]);
     const b = interleaveLow(m[2], m[3]);
@@ -21,42 +48,29 @@ pub inline fn load16(rows: *const Rows, offset: usize) [4]U32 {
     return .{ pairLow(a, b), pairHigh(a, b), pairLow(c, d), pairHigh(c, d) };
 }
 
-/// 16 bytes each of rows i, i + 4, i + 8, …
-inline fn quarter(rows: *const Rows, comptime i: usize, offset: usize) U32 {
+inline fn quarter(from: [simd.lanes / 4][*]const u8) U32 {
     const Part = @Vector(4, u32);
-    const p0 = simd.load(Part, rows[i] + offset);
+    const p0 = simd.load(Part, from[0]);
     if (simd.lanes == 4) return p0;
-    const p1 = simd.load(Part, rows[i + 4] + offset);
+    const p1 = simd.load(Part, from[1]);
     if (simd.lanes == 8) return simd.concat(p0, p1);
-    const p2 = simd.load(Part, rows[i + 8] + offset);
-    const p3 = simd.load(Part, rows[i + 12] + offset);
+    const p2 = simd.load(Part, from[2]);
+    const p3 = simd.load(Part, from[3]);
     return simd.concat(simd.concat(p0, p1), simd.concat(p2, p3));
 }
 
-/// The dword at `offset`.
-pub inline fn load4(rows: *const Rows, offset: usize) U32 {
-    var v: U32 = undefined;
-    inline for (0..simd.lanes) |i| v[i] = simd.load(u32, rows[i] + offset);
-    return v;
-}
-
-/// The u16 at `offset`.
-pub inline fn load2(rows: *const Rows, offset: usize) @Vector(simd.lanes, u16) {
-    var v: @Vector(simd.lanes, u16) = undefined;
-    inline for (0..simd.lanes) |i| v[i] = simd.load(u16, rows[i] + offset);
+/// The value at `offset`.
+pub inline fn load(comptime T: type, rows: Rows, offset: usize) @Vector(simd.lanes, T) {
+    var v: @Vector(simd.lanes, T) = undefined;
+    inline for (0..4) |first| inline for (rows.everyFourth(offset, first), 0..) |address, i| {
+        v[4 * i + first] = simd.load(T, address);
+    };
     return v;
 }
 
 /// The f16 at `offset`.
-pub inline fn loadF16(rows: *const Rows, offset: usize) simd.F32 {
-    return f16_format.widen(simd.lanes, load2(rows, offset));
-}
-
-/// The byte at `offset`.
-pub inline fn load1(rows: *const Rows, offset: usize) U32 {
-    var v: @Vector(simd.lanes, u8) = undefined;
-    inline for (0..simd.lanes) |i| v[i] = rows[i][offset];
-    return v;
+pub inline fn loadF16(rows: Rows, offset: usize) simd.F32 {
+    return f16_format.widen(simd.lanes, load(u16, rows, offset));
 }
 
 inline fn interleaveLow(a: U32, b: U32) U32 {
@@ -93,16 +107,19 @@ fn repeated(comptime indices: [4]i32) [simd.lanes]i32 {
 
 test "linear: load16 transposes the dwords of the rows" {
     var bytes: [simd.lanes][21]u8 = undefined;
-    var rows: Rows = undefined;
-    for (&bytes, &rows, 0..) |*row, *address, i| {
-        for (row, 0..) |*byte, j| byte.* = @intCast((i * 21 + j) % 251);
-        address.* = row;
-    }
-    const dwords = load16(&rows, 3);
+    for (&bytes, 0..) |*row, i| for (row, 0..) |*byte, j| {
+        byte.* = @intCast((i * 21 + j) % 251);
+    };
+    const rows: Rows = .{ .base = &bytes[0], .stride = 21 };
+    const dwords = load16(rows.after(1), 2);
     inline for (dwords, 0..) |v, j| {
         const values: [simd.lanes]u32 = v;
         for (values, 0..) |value, i| {
             try std.testing.expectEqual(simd.load(u32, bytes[i][3 + 4 * j ..].ptr), value);
         }
+    }
+    const words: [simd.lanes]u16 = load(u16, rows, 19);
+    for (words, 0..) |word, i| {
+        try std.testing.expectEqual(simd.load(u16, bytes[i][19..].ptr), word);
     }
 }

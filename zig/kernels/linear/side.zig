@@ -28,7 +28,7 @@ pub const Side = struct {
     ) void {
         const scales = row + n + begin * 4;
         const sums = row + n + n / 8 + begin * 4;
-        const at_once = 16;
+        const at_once = 8;
         if (blocks == blocks_max) {
             comptime std.debug.assert(blocks_max % at_once == 0);
             inline for (0..blocks_max / at_once) |i| {

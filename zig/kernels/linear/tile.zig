@@ -2,8 +2,8 @@
 //!
 //! A value is scale * (code - zero) + offset. A tile block is 32 columns of `tile_rows` rows: codes
 //! with four neighbouring columns of a row in one 32-bit lane, then the scales and the offsets of
-//! the rows, one for each group of 16 or 32 columns. With activations a of scale s the block adds
-//!     s * scale * sum((code - zero) * a) + offset * s * sum(a)
+//! the rows, one for each group of 16 or 32 columns. With activations a of scale s a block adds
+//!     s * sum over groups(scale * sum((code - zero) * a)) + sum over groups(offset * s * sum(a))
 //! to a product, in this order whichever loop computes it: a product does not depend on how many
 //! others are computed with it.
 
@@ -53,6 +53,13 @@ pub const Shape = struct {
     pub fn groups(comptime s: Shape) u32 {
         return block_len / s.group;
     }
+
+    /// Columns that a product kernel covers: as many as there are registers for. `zig build
+    /// bench-kernels` chose.
+    pub fn columns(comptime s: Shape) u32 {
+        if (simd.register_count < 32) return if (s.codes == .signed) 4 else 3;
+        return if (s.group == block_len) columns_max else 4;
+    }
 };
 
 /// One block of a few rows in registers.
@@ -74,10 +81,11 @@ pub inline fn signed(dwords: [steps]simd.U32) [steps]U8 {
     return codes;
 }
 
-/// Registers of rows that one product kernel covers, and its columns: as many sums as fit.
+/// Registers of rows that one product kernel covers.
 pub const row_vectors = 2;
 pub const tile_rows = row_vectors * simd.lanes;
-pub const columns_max = if (simd.register_count == 32) 6 else 4;
+/// Columns that any kernel covers at most.
+pub const columns_max = 6;
 
 /// Where a block's parts lie in a tile, in bytes.
 fn Layout(comptime s: Shape) type {
@@ -86,7 +94,8 @@ fn Layout(comptime s: Shape) type {
         const codes = 0;
         const scales = codes + steps * row_vectors * vector;
         const offsets = scales + s.groups() * row_vectors * vector;
-        const size = offsets + if (s.has_offset) s.groups() * row_vectors * vector else 0;
+        const missing = offsets + if (s.has_offset) s.groups() * row_vectors * vector else 0;
+        const size = missing + if (dot.splitsSigns(s.codes)) s.groups() * row_vectors * vector else 0;
     };
 }
 
@@ -101,6 +110,7 @@ pub fn Store(comptime s: Shape) type {
 
         const Self = @This();
 
+        /// Register `row_vector` of the tile's rows.
         pub fn init(tile: [*]align(simd.register_bytes) u8, row_vector: usize) Self {
             return .{ .tile = @alignCast(tile + row_vector * Layout(s).vector) };
         }
@@ -116,6 +126,10 @@ pub fn Store(comptime s: Shape) type {
                 store.tile[L.scales + at ..][0..L.vector].* = @bitCast(block.scale[g]);
                 if (s.has_offset) {
                     store.tile[L.offsets + at ..][0..L.vector].* = @bitCast(block.offset[g]);
+                }
+                if (comptime dot.splitsSigns(s.codes)) {
+                    const group = block.codes[g * s.group / 4 ..][0 .. s.group / 4];
+                    store.tile[L.missing + at ..][0..L.vector].* = @bitCast(dot.missing(s.codes, group));
                 }
             }
             store.tile = @alignCast(store.tile + L.size);
@@ -135,6 +149,7 @@ pub fn Multiply(comptime s: Shape) type {
         const Sum = dot.Sum(s.codes, s.group / 8);
 
         pub inline fn put(self: *Self, block: Block(s)) void {
+            var product: F32 = undefined;
             inline for (0..comptime s.groups()) |g| {
                 const start = startOf(s, self.side, self.index, g);
                 // Two sums, so that one does not wait for the other.
@@ -143,17 +158,33 @@ pub fn Multiply(comptime s: Shape) type {
                 var odd = Sum.begin(@splat(0));
                 inline for (0..half) |i| {
                     const step = g * s.group / 4 + i;
-                    even.add(i, block.codes[step], broadcast4(self.x + step * 4));
-                    odd.add(i, block.codes[step + half], broadcast4(self.x + (step + half) * 4));
+                    const w = dot.weights(s.codes, block.codes[step]);
+                    even.addWhole(i, w, broadcast4(self.x + step * 4));
+                    const other = dot.weights(s.codes, block.codes[step + half]);
+                    odd.addWhole(i, other, broadcast4(self.x + (step + half) * 4));
                 }
                 const sum = even.finish(start) +% odd.finish(@splat(0));
-                const offset = if (s.has_offset) block.offset[g] else {};
-                self.total = accumulate(s, self.total, sum, block.scale[g], offset, self.side, self.index, g);
+                product = scaled(g, product, sum, block.scale[g]);
             }
+            self.total = simd.mulAdd(product, splat(self.side.scale[self.index]), self.total);
+            if (s.has_offset) inline for (block.offset, 0..) |offset, g| {
+                const sum = self.side.sum[self.index * s.groups() + g];
+                self.total = simd.mulAdd(offset, splat(sum), self.total);
+            };
             self.x += block_len;
             self.index += 1;
         }
     };
+}
+
+inline fn splat(value: f32) F32 {
+    return @splat(value);
+}
+
+/// Adds a group's part to the product of a block.
+inline fn scaled(comptime g: usize, product: F32, sum: I32, scale: F32) F32 {
+    const value: F32 = @floatFromInt(sum);
+    return if (g == 0) value * scale else simd.mulAdd(value, scale, product);
 }
 
 inline fn broadcast4(x: [*]const u8) U8 {
@@ -165,24 +196,8 @@ inline fn startOf(comptime s: Shape, side: *const Side, block: usize, comptime g
     return @splat(side.start[block * s.groups() + g]);
 }
 
-inline fn accumulate(
-    comptime s: Shape,
-    total: F32,
-    sum: I32,
-    scale: F32,
-    offset: if (s.has_offset) F32 else void,
-    side: *const Side,
-    block: usize,
-    comptime g: usize,
-) F32 {
-    const both = scale * @as(F32, @splat(side.scale[block]));
-    const product = simd.mulAdd(@as(F32, @floatFromInt(sum)), both, total);
-    if (!s.has_offset) return product;
-    return simd.mulAdd(offset, @as(F32, @splat(side.sum[block * s.groups() + g])), product);
-}
-
-/// Adds the products of `blocks` tile blocks with `columns` rows of activations to y.
-/// x[c] points at the first activation, y[c] at `tile_rows` results.
+/// Multiplies `blocks` tile blocks with `columns` rows of activations. x[c] points at the first
+/// activation; y[c] at `tile_rows` results, to which the products are added unless they are `fresh`.
 pub fn multiply(
     comptime s: Shape,
     comptime columns: u32,
@@ -191,45 +206,79 @@ pub fn multiply(
     x: *const [columns][*]const u8,
     sides: *const [columns]Side,
     y: *const [columns][*]align(1) f32,
+    fresh: bool,
 ) void {
+    @setEvalBranchQuota(10_000);
     const L = Layout(s);
-    const Sum = dot.Sum(s.codes, s.group / 4);
     var totals: [columns][row_vectors]F32 = undefined;
-    inline for (0..columns) |c| inline for (0..row_vectors) |r| {
-        totals[c][r] = y[c][r * simd.lanes ..][0..simd.lanes].*;
+    inline for (&totals, y) |*total, from| inline for (total, 0..) |*vector, r| {
+        vector.* = if (fresh) @splat(0) else from[r * simd.lanes ..][0..simd.lanes].*;
     };
     for (0..blocks) |b| {
-        const t = tile + b * L.size;
+        const t: [*]align(simd.register_bytes) const u8 = @alignCast(tile + b * L.size);
+        var products: [columns][row_vectors]F32 = undefined;
         inline for (0..comptime s.groups()) |g| {
-            var sums: [columns][row_vectors]Sum = undefined;
-            inline for (0..columns) |c| inline for (0..row_vectors) |r| {
-                sums[c][r] = .begin(startOf(s, &sides[c], b, g));
-            };
-            inline for (0..comptime s.group / 4) |i| {
-                const step = g * s.group / 4 + i;
-                var w: [row_vectors]U8 = undefined;
-                inline for (&w, 0..) |*v, r| {
-                    v.* = t[L.codes + (step * row_vectors + r) * L.vector ..][0..L.vector].*;
-                }
-                inline for (0..columns) |c| {
-                    const a = broadcast4(x[c] + b * block_len + step * 4);
-                    inline for (0..row_vectors) |r| sums[c][r].add(i, w[r], a);
-                }
-            }
+            const sums = groupSums(s, columns, g, t, b, x, sides);
             inline for (0..row_vectors) |r| {
-                const at = (g * row_vectors + r) * L.vector;
-                const scale: F32 = @bitCast(t[L.scales + at ..][0..L.vector].*);
-                const offset = if (s.has_offset)
-                    @as(F32, @bitCast(t[L.offsets + at ..][0..L.vector].*))
-                else {};
-                inline for (0..columns) |c| {
-                    const sum = sums[c][r].finish(startOf(s, &sides[c], b, g));
-                    totals[c][r] = accumulate(s, totals[c][r], sum, scale, offset, &sides[c], b, g);
+                const scale = vectorAt(t, L.scales, g * row_vectors + r);
+                inline for (&products, sums) |*product, sum| {
+                    product[r] = scaled(g, product[r], sum[r], scale);
                 }
             }
         }
+        inline for (&totals, products, sides) |*total, product, *side| {
+            inline for (total, product) |*vector, p| {
+                vector.* = simd.mulAdd(p, splat(side.scale[b]), vector.*);
+            }
+        }
+        if (s.has_offset) inline for (0..comptime s.groups()) |g| inline for (0..row_vectors) |r| {
+            const offset = vectorAt(t, L.offsets, g * row_vectors + r);
+            inline for (&totals, sides) |*total, *side| {
+                total[r] = simd.mulAdd(offset, splat(side.sum[b * s.groups() + g]), total[r]);
+            }
+        };
     }
-    inline for (0..columns) |c| inline for (0..row_vectors) |r| {
-        y[c][r * simd.lanes ..][0..simd.lanes].* = totals[c][r];
+    inline for (totals, y) |total, to| inline for (total, 0..) |vector, r| {
+        to[r * simd.lanes ..][0..simd.lanes].* = vector;
     };
+}
+
+inline fn vectorAt(t: [*]align(simd.register_bytes) const u8, comptime at: usize, comptime index: usize) F32 {
+    return @bitCast(t[at + index * simd.register_bytes ..][0..simd.register_bytes].*);
+}
+
+/// Sums of code times activation over one group of block b, which stands at t.
+inline fn groupSums(
+    comptime s: Shape,
+    comptime columns: u32,
+    comptime g: usize,
+    t: [*]align(simd.register_bytes) const u8,
+    b: usize,
+    x: *const [columns][*]const u8,
+    sides: *const [columns]Side,
+) [columns][row_vectors]I32 {
+    var sums: [columns][row_vectors]dot.Sum(s.codes, s.group / 4) = undefined;
+    inline for (&sums, sides) |*sum, *side| inline for (sum) |*vector| {
+        vector.* = .begin(startOf(s, side, b, g));
+    };
+    inline for (0..comptime s.group / 4) |i| {
+        const step = g * s.group / 4 + i;
+        var w: [row_vectors]dot.Weights(s.codes) = undefined;
+        inline for (&w, 0..) |*codes, r| {
+            codes.* = dot.weights(s.codes, @bitCast(vectorAt(t, 0, step * row_vectors + r)));
+        }
+        inline for (&sums, x) |*sum, activations| {
+            const a = broadcast4(activations + b * block_len + step * 4);
+            inline for (sum, w) |*vector, codes| vector.add(i, codes, a);
+        }
+    }
+    var finished: [columns][row_vectors]I32 = undefined;
+    inline for (&finished, sums, sides) |*to, sum, *side| inline for (to, sum, 0..) |*vector, from, r| {
+        const start = if (comptime dot.splitsSigns(s.codes))
+            @as(I32, @bitCast(vectorAt(t, Layout(s).missing, g * row_vectors + r)))
+        else
+            startOf(s, side, b, g);
+        vector.* = from.finish(start);
+    };
+    return finished;
 }
