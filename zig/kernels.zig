@@ -50,6 +50,7 @@ pub const kernels = struct {
     pub const set = @import("kernels/set.zig").set;
     pub const acc = @import("kernels/set.zig").acc;
     pub const add_id = @import("kernels/add_id.zig").add_id;
+    pub const flash_attn = @import("kernels/flash_attn.zig").flash_attn;
 };
 
 comptime {

@@ -144,3 +144,6 @@ static_assert(sizeof(leaven_set_params) == 16, "set");
 struct leaven_acc_params { uint32_t nb1; uint32_t nb2; uint32_t nb3; uint32_t offset; };
 static_assert(sizeof(leaven_acc_params) == 16, "acc");
 #define LEAVEN_OP_add_id 43
+#define LEAVEN_OP_flash_attn 44
+struct leaven_flash_attn_params { float scale; float alibi_max; float softcap; };
+static_assert(sizeof(leaven_flash_attn_params) == 12, "flash_attn");

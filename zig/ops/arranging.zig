@@ -63,7 +63,13 @@ pub const rows = [_]ops.Row{
         .infer = repeatBack,
         .Params = SizesParams,
     },
-    .{ .code = 35, .name = "concat", .sources = &ops.pair, .infer = concat, .Params = ConcatParams },
+    .{
+        .code = 35,
+        .name = "concat",
+        .sources = &ops.pair,
+        .infer = concat,
+        .Params = ConcatParams,
+    },
     .{ .code = 36, .name = "pad", .sources = &ops.one, .infer = pad, .Params = PadParams },
     .{ .code = 37, .name = "roll", .sources = &ops.one, .infer = roll, .Params = RollParams },
     .{ .code = 38, .name = "tri", .sources = &ops.one, .infer = tri, .Params = TriParams },
@@ -138,7 +144,7 @@ fn pad(q: *shape.Inference) shape.Error!void {
             .circular => try q.expect(most <= n.*, "the padding is larger than the dimension"),
             .reflect => {
                 try q.expect(most == 0 or d == 0, "only the first dimension reflects");
-                try q.expect(most == 0 or most < n.*, "the padding reaches beyond the mirror image");
+                try q.expect(most == 0 or most < n.*, "the mirror image is too small");
             },
         }
         n.* += @as(u64, before) + after;

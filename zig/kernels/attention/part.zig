@@ -191,7 +191,8 @@ pub const Part = struct {
         const size = vector.padded(part.w.value_dim);
         const sums = part.numbers.sums + q * size;
         const element = part.w.value_element orelse .f32;
-        products.addWeighted(element, sums, part.scoresOf(q), count, rows, n, size);
+        const weights: products.Weights = .{ .first = part.scoresOf(q) };
+        products.addWeighted(element, sums, weights, count, rows[0..n], size);
     }
 
     /// Where this kv head's keys or values of the tile's cells lie: in the cache, or as f32 in

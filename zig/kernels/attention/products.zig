@@ -116,14 +116,16 @@ fn pick(comptime start: i32) [lanes]i32 {
     return mask;
 }
 
-/// sums[q] += weights[q][0] values[0] + weights[q][1] values[1] + …, for n rows of `size` values.
+/// Weights of one query behind each other, and `step` floats from one query to the next.
+pub const Weights = struct { first: [*]const f32, step: usize = tile_cells };
+
+/// sums[q] += weights[q][0] values[0] + weights[q][1] values[1] + …, for rows of `size` values.
 pub fn addWeighted(
     element: Element,
     sums: [*]f32, // [count, size]
-    weights: [*]const f32, // [count, tile_cells]
+    weights: Weights,
     count: usize,
-    values: *const Rows,
-    n: usize,
+    values: []const [*]const u8,
     size: usize,
 ) void {
     switch (element) {
@@ -134,9 +136,12 @@ pub fn addWeighted(
                     var q: usize = 0;
                     inline for (.{ 4, 2, 1 }) |step| if (step <= queries_together) {
                         while (q + step <= count) : (q += step) {
-                            const w = weights + q * tile_cells;
+                            const w: Weights = .{
+                                .first = weights.first + q * weights.step,
+                                .step = weights.step,
+                            };
                             const s = sums + q * size + i;
-                            addTile(known, step, columns, s, w, values, n, size, i);
+                            addTile(known, step, columns, s, w, values, size, i);
                         }
                     };
                 }
@@ -150,9 +155,8 @@ fn addTile(
     comptime count: usize,
     comptime columns: usize,
     sums: [*]f32,
-    weights: [*]const f32,
-    values: *const Rows,
-    n: usize,
+    weights: Weights,
+    values: []const [*]const u8,
     size: usize,
     start: usize,
 ) void {
@@ -160,11 +164,11 @@ fn addTile(
     inline for (&tile, 0..) |*line, q| {
         inline for (line, 0..) |*sum, c| sum.* = vector.load(sums + q * size + c * lanes);
     }
-    for (values[0..n], 0..) |row, j| {
+    for (values, 0..) |row, j| {
         var v: [columns]V = undefined;
         inline for (&v, 0..) |*value, c| value.* = load(element, row, start + c * lanes);
         inline for (&tile, 0..) |*line, q| {
-            const weight = vector.splat(weights[q * tile_cells + j]);
+            const weight = vector.splat(weights.first[q * weights.step + j]);
             inline for (line, v) |*sum, value| sum.* = simd.mulAdd(weight, value, sum.*);
         }
     }
@@ -193,7 +197,8 @@ test "scores and weighted sums of any number of queries and rows" {
         var scores: [7][tile_cells]f32 = undefined;
         score(.f32, &scores[0], &queries[0], count, &pointers, n, size);
         var sums: [7][size]f32 = @splat(@splat(0.5));
-        addWeighted(.f32, &sums[0], &scores[0], count, &pointers, n, size);
+        const weights: Weights = .{ .first = &scores[0] };
+        addWeighted(.f32, &sums[0], weights, count, pointers[0..n], size);
         for (0..count) |q| {
             var expected: [size]f64 = @splat(0.5);
             for (0..n) |j| {
