@@ -6,6 +6,7 @@ import type { Queue } from '../device/queue.ts'
 import { DisposedError } from '../errors/index.ts'
 import { compileAsync } from '../graph/compile.ts'
 import { Graph } from '../graph/graph.ts'
+import { inTurns } from '../graph/turns.ts'
 import type { Architecture, DecoderConfig } from '../models/architecture.ts'
 import { Cache } from '../nn/batch.ts'
 import { rotationOnly } from '../nn/rope.ts'
@@ -227,13 +228,18 @@ export class Context implements Disposable {
     }
   }
 
-  private compile(kind: ProgramKind, rows: number, outputs: number): Promise<Program> {
-    const graph = kind === 'rotate' ? this.rotation(rows) : this.step(kind, rows, outputs)
+  private async compile(kind: ProgramKind, rows: number, outputs: number): Promise<Program> {
+    const building = kind === 'rotate' ? this.rotation(rows) : this.step(kind, rows, outputs)
+    const graph = await inTurns(building)
     const { queue, arena, threads } = this
     return compileAsync(graph, { queue, arena, ...(threads === undefined ? {} : { threads }) })
   }
 
-  private step(kind: 'logits' | 'hidden', rowsMax: number, outputsMax: number): Graph {
+  private *step(
+    kind: 'logits' | 'hidden',
+    rowsMax: number,
+    outputsMax: number,
+  ): Generator<void, Graph> {
     const { architecture, config, weights } = this.model
     const g = new Graph()
     const rows = g.extent('rows', rowsMax)
@@ -257,13 +263,19 @@ export class Context implements Disposable {
     const model = architecture.build(config, new Weights(g, weights))
     const tokens = g.input('tokens', 'i32', [rows])
     const outputRows = g.input('output_rows', 'i32', [outputs])
-    const hidden = model.hidden({ rows, tokens, positions, outputRows, cache })
+    const batch = { rows, tokens, positions, outputRows, cache }
+    let x = model.embed(batch)
+    for (const block of model.blocks) {
+      yield
+      x = block(x, batch)
+    }
+    const hidden = model.hidden(x, batch)
     g.output(kind, kind === 'hidden' ? hidden : model.logits(hidden))
     return g
   }
 
   /** Rotates the cached keys of some cells by `deltas` positions, in every layer. */
-  private rotation(rowsMax: number): Graph {
+  private *rotation(rowsMax: number): Generator<void, Graph> {
     const { architecture, config, weights } = this.model
     const g = new Graph()
     const rows = g.extent('rows', rowsMax)
@@ -271,6 +283,7 @@ export class Context implements Disposable {
     const deltas = g.input('deltas', 'i32', [rows])
     const factors = architecture.build(config, new Weights(g, weights)).frequencyFactors
     for (let i = 0; i < config.layers; i++) {
+      yield
       const { keys } = this.memory.layer(g, i)
       const rotated = keys
         .getRows(cells)

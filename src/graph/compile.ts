@@ -7,9 +7,10 @@ import { LeavenError } from '../errors/index.ts'
 import { profileImage } from '../native/devices.ts'
 import { allocate } from './allocate.ts'
 import { Graph } from './graph.ts'
-import { lower } from './lower.ts'
+import { lowering } from './lower.ts'
 import { schedule } from './schedule.ts'
 import type { Node, Tensor } from './tensor.ts'
+import { atOnce, inTurns } from './turns.ts'
 
 export interface CompileOptions {
   /** Where to run; the CPU by default. */
@@ -44,13 +45,8 @@ const isTensor = (value: Tensor | Record<string, Tensor>): value is Tensor =>
   Array.isArray((value as Tensor).dims)
 
 /** The image and layout for `device`, a function of the graph and the device's profile alone. */
-export const compileLayout = (g: Graph, device: Device): ProgramLayout => {
-  const stages = layoutStages(g, device)
-  for (;;) {
-    const stage = stages.next()
-    if (stage.done) return stage.value
-  }
-}
+export const compileLayout = (g: Graph, device: Device): ProgramLayout =>
+  atOnce(layoutStages(g, device))
 
 /** Compiling in stages of a millisecond or so, between which other work may have its turn. */
 function* layoutStages(g: Graph, device: Device): Generator<void, ProgramLayout> {
@@ -58,7 +54,7 @@ function* layoutStages(g: Graph, device: Device): Generator<void, ProgramLayout>
   yield
   const places = allocate(plan, () => 0)
   yield
-  const layout = lower(g, plan, places, device.number)
+  const layout = yield* lowering(g, plan, places, device.number)
   yield
   const profile = profileImage(device.number, layout.image, plan.nodes.length)
   for (const [i, { supported }] of profile.entries()) {
@@ -67,12 +63,8 @@ function* layoutStages(g: Graph, device: Device): Generator<void, ProgramLayout>
   if (profile.every(({ scratchBytes }) => scratchBytes === 0)) return layout
   const scratch = new Map(plan.nodes.map((node, i) => [node, profile[i]!.scratchBytes]))
   yield
-  return lower(
-    g,
-    plan,
-    allocate(plan, (node) => scratch.get(node) ?? 0),
-    device.number,
-  )
+  const again = allocate(plan, (node) => scratch.get(node) ?? 0)
+  return yield* lowering(g, plan, again, device.number)
 }
 
 const unsupported = (node: Node, device: Device): LeavenError => {
@@ -93,12 +85,7 @@ export const compile = (g: Graph, options: CompileOptions = {}): Program => {
 /** Like `compile`, letting the event loop turn between its stages. */
 export const compileAsync = async (g: Graph, options: CompileOptions = {}): Promise<Program> => {
   const device = deviceOf(options)
-  const stages = layoutStages(g, device)
-  for (;;) {
-    await new Promise<void>((resolve) => setImmediate(resolve))
-    const stage = stages.next()
-    if (stage.done) return prepare(stage.value, device, options)
-  }
+  return prepare(await inTurns(layoutStages(g, device)), device, options)
 }
 
 const deviceOf = (options: CompileOptions): Device =>

@@ -20,6 +20,7 @@ import {
 import type { Schedule } from './schedule.ts'
 import { storageOf } from './schedule.ts'
 import type { Node, Tensor } from './tensor.ts'
+import { atOnce } from './turns.ts'
 
 const inputAlignment = 64
 
@@ -29,7 +30,15 @@ export const lower = (
   plan: Schedule,
   allocation: Allocation,
   device: number,
-): ProgramLayout => new Lowering(graph, plan, allocation, device).run()
+): ProgramLayout => atOnce(lowering(graph, plan, allocation, device))
+
+/** The same, pausing now and then. */
+export const lowering = (
+  graph: Graph,
+  plan: Schedule,
+  allocation: Allocation,
+  device: number,
+): Generator<void, ProgramLayout> => new Lowering(graph, plan, allocation, device).run()
 
 class Lowering {
   private readonly graph: Graph
@@ -51,10 +60,14 @@ class Lowering {
     this.device = device
   }
 
-  run(): ProgramLayout {
+  *run(): Generator<void, ProgramLayout> {
     this.addArena()
     const inputBytes = this.addInputs()
-    const records = this.plan.nodes.map((node) => this.record(node))
+    const records: RecordRow[] = []
+    for (const node of this.plan.nodes) {
+      records.push(this.record(node))
+      if (records.length % 16 === 0) yield
+    }
     const ports: PortRow[] = []
     const inputs = this.graph.inputs.map((tensor) => {
       const name = tensor.origin.kind === 'input' ? tensor.origin.name : ''

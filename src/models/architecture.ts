@@ -19,10 +19,14 @@ export interface DecoderConfig {
   readonly rope: RopeOptions
 }
 
-/** A model's graph: hidden states of the wanted rows, and the logits they give. */
+/** A model's graph in its parts, from the first to the last. */
 export interface Decoder {
-  /** [outputs, size], normalised. */
-  hidden(batch: Batch): Tensor
+  /** Vectors of the batch's tokens: [rows, size]. */
+  embed(batch: Batch): Tensor
+  /** [rows, size] to the same, one after another. */
+  readonly blocks: readonly ((x: Tensor, batch: Batch) => Tensor)[]
+  /** The wanted rows, normalised: [rows, size] to [outputs, size]. */
+  hidden(x: Tensor, batch: Batch): Tensor
   /** [outputs, size] to [outputs, vocabulary]. */
   logits(hidden: Tensor): Tensor
   /** Divides the rotation's angles, where the file has it: [rotated / 2]. */

@@ -33,11 +33,9 @@ export const llama: Architecture<LlamaConfig> = {
     const head = weights.at(weights.has('output.weight') ? 'output' : 'token_embd')
     const output = linear(head, config.size, config.vocabulary)
     return {
-      hidden(batch) {
-        let x = embed(batch.tokens) // [T, D]
-        for (const forward of blocks) x = forward(x, batch)
-        return norm(x.getRows(batch.outputRows))
-      },
+      embed: (batch) => embed(batch.tokens), // [T, D]
+      blocks,
+      hidden: (x, batch) => norm(x.getRows(batch.outputRows)), // [outputs, D]
       logits: output, // [outputs, V]
       frequencyFactors: factors,
     }
