@@ -217,7 +217,7 @@ test "any bytes can be read and any floats written, at odd addresses too" {
             if (round % 2 == 1) {
                 draw(@intCast(round), &importance);
                 for (&row, 0..) |*value, i| {
-                    if (i % 37 != 0) value.* = importance[i] else continue;
+                    if (i % 37 != 0) value.* = importance[i];
                 }
             }
             _ = quantizeRow(dtype, &row, bytes[1..], test_len, &importance);
@@ -243,9 +243,11 @@ test "zeros stay zeros, and a row is the same as its blocks one by one" {
         const n = 5 * l.block_len; // No multiple of the blocks that are searched side by side.
         try testing.expect(quantizeRow(dtype, &row, &bytes, n, null));
         for (0..5) |i| {
-            const to = block_bytes[i * l.block_bytes ..];
-            try testing.expect(quantizeRow(dtype, row[i * l.block_len ..].ptr, to.ptr, l.block_len, null));
+            const from = row[i * l.block_len ..].ptr;
+            const to = block_bytes[i * l.block_bytes ..].ptr;
+            try testing.expect(quantizeRow(dtype, from, to, l.block_len, null));
         }
-        try testing.expectEqualSlices(u8, block_bytes[0 .. 5 * l.block_bytes], bytes[0 .. 5 * l.block_bytes]);
+        const size = 5 * l.block_bytes;
+        try testing.expectEqualSlices(u8, block_bytes[0..size], bytes[0..size]);
     }
 }

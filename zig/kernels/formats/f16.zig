@@ -69,7 +69,8 @@ fn widenInSoftware(comptime n: usize, bits: @Vector(n, u16)) @Vector(n, f32) {
         splat(n, u32, 0x7f800000),
     );
     const special = magnitude >= splat(n, u32, 0x7c00);
-    const absolute = @select(u32, special, in_place | quiet, @as(@Vector(n, u32), @bitCast(scaled)));
+    const normal: @Vector(n, u32) = @bitCast(scaled);
+    const absolute = @select(u32, special, in_place | quiet, normal);
     return @bitCast(absolute | ((wide & splat(n, u32, 0x8000)) << @splat(16)));
 }
 
@@ -100,7 +101,8 @@ test "every half survives the way to f32 and back, NaN as the quiet one" {
         const expected = if (bits & 0x7fff > 0x7c00) (bits & 0x8000) | 0x7e00 else bits;
         try std.testing.expectEqual(expected, fromFloat(toFloat(bits)));
         const software = widenInSoftware(1, .{bits});
-        try std.testing.expectEqual(@as(u32, @bitCast(toFloat(bits))), @as(u32, @bitCast(software[0])));
+        const expected_bits: u32 = @bitCast(toFloat(bits));
+        try std.testing.expectEqual(expected_bits, @as(u32, @bitCast(software[0])));
         try std.testing.expectEqual(expected, narrowInSoftware(1, software)[0]);
     }
 }

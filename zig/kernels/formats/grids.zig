@@ -49,8 +49,9 @@ fn Grid(
                 const coordinates = all >> @splat(bits * i) & @as(All, @splat(coordinate_mask));
                 for (meanings, 0..) |meaning, level| {
                     const byte: Packed = @as(u8, @bitCast(meaning));
+                    const shifted: All = @splat(byte << 8 * i);
                     const here = coordinates == @as(All, @splat(level));
-                    sum |= @select(Packed, here, @as(All, @splat(byte << 8 * i)), @as(All, @splat(0)));
+                    sum |= @select(Packed, here, shifted, @as(All, @splat(0)));
                 }
             }
             break :blk sum;
@@ -174,7 +175,8 @@ fn Grid(
             var out: [4][codes.len]u8 = undefined;
             for (&out, 0..) |*part, i| {
                 const shifted = @as(All, codes.*) >> @splat(part_bits * i);
-                part.* = @as(@Vector(codes.len, u8), @intCast(shifted & @as(All, @splat(part_mask))));
+                const masked = shifted & @as(All, @splat(part_mask));
+                part.* = @as(@Vector(codes.len, u8), @intCast(masked));
             }
             break :blk out;
         };

@@ -46,7 +46,8 @@ pub fn Fitter(comptime n: usize, comptime shifts: usize, comptime tiny: f32) typ
                 levels[index] = if (split.scale < 0) 2 - level else level;
             }
             const kind = if (split.scale < 0) kinds - 1 - split.kind else split.kind;
-            var out: Fitted = .{ .scale = @abs(split.scale), .points = undefined, .shifts = undefined };
+            var out: Fitted = undefined;
+            out.scale = @abs(split.scale);
             inline for (&out.shifts, 0..) |*shift, i| {
                 shift.* = @enumFromInt(kind >> (shifts - 1 - i) & 1);
             }
@@ -104,7 +105,12 @@ pub fn Fitter(comptime n: usize, comptime shifts: usize, comptime tiny: f32) typ
                         if (!(q2 > 0 and qx * qx > best_score * q2)) continue;
                         const scale = qx / q2;
                         best_score = scale * qx;
-                        best = .{ .first = first, .second = start + lane, .kind = kind, .scale = scale };
+                        best = .{
+                            .first = first,
+                            .second = start + lane,
+                            .kind = kind,
+                            .scale = scale,
+                        };
                     };
                 }
             }
@@ -121,7 +127,8 @@ pub fn Fitter(comptime n: usize, comptime shifts: usize, comptime tiny: f32) typ
                 const both = @select(bool, each.q2 > @as(V, @splat(0)), gain, better);
                 better = @select(bool, better, better, both);
             }
-            const inside = std.simd.iota(u32, lanes) < @as(@Vector(lanes, u32), @splat(@intCast(valid)));
+            const limit: @Vector(lanes, u32) = @splat(@intCast(valid));
+            const inside = std.simd.iota(u32, lanes) < limit;
             return @reduce(.Or, @select(bool, inside, better, inside));
         }
 

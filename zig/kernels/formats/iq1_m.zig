@@ -19,7 +19,7 @@ pub const Block = extern struct {
     points: [32]u8,
     /// For each grid point the upper three bits and the shift's sign, the first lower.
     points_high: [16]u8,
-    /// Four scales each, the first lowest; the upper four bits are a quarter of d, the first lowest.
+    /// Four scales each, the first lowest; above them four bits of d, the lowest in the first word.
     scales: [4]u16 align(1),
 };
 
@@ -62,7 +62,8 @@ pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]cons
         for (&fitted, &scales, &block.points_high, 0..) |*one, *scale, *high, j| {
             one.* = Fitter.fit(x[j * 16 ..][0..16], weights[j * 16 ..][0..16]);
             scale.* = one.scale;
-            block.points[2 * j ..][0..2].* = .{ @truncate(one.points[0]), @truncate(one.points[1]) };
+            block.points[2 * j] = @truncate(one.points[0]);
+            block.points[2 * j + 1] = @truncate(one.points[1]);
             high.* = @intCast(one.points[0] >> 8 | one.points[1] >> 8 << 4);
         }
         block.scales = @splat(0);

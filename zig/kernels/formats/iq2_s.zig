@@ -1,5 +1,5 @@
-//! iq2_s: 256 values, eight to a grid point, with a sign bit each; groups of 16 have a 4-bit scale s.
-//! value = d * (s + 1/2) / 4 * sign * grid
+//! iq2_s: 256 values, eight to a grid point, with a sign bit each; groups of 16 have a 4-bit
+//! scale s. value = d * (s + 1/2) / 4 * sign * grid
 
 const std = @import("std");
 const DType = @import("../../dtype.zig").DType;

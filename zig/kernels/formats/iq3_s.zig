@@ -1,5 +1,5 @@
-//! iq3_s: 256 values, four to a grid point, with a sign bit each; groups of 32 have a 4-bit scale s.
-//! value = d * (2 * s + 1) * sign * grid
+//! iq3_s: 256 values, four to a grid point, with a sign bit each; groups of 32 have a 4-bit
+//! scale s. value = d * (2 * s + 1) * sign * grid
 
 const std = @import("std");
 const DType = @import("../../dtype.zig").DType;

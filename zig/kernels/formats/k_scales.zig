@@ -7,6 +7,7 @@
 
 const std = @import("std");
 const half = @import("f16.zig");
+const levelling = @import("levels.zig");
 const rounding = @import("rounding.zig");
 const searching = @import("search.zig");
 
@@ -64,7 +65,7 @@ pub fn fit(
         const weights = Search.turn(&natural, 8);
         const found = Search.affine(.squared, max, searching.fine_tries, &columns, &weights);
         Search.turnBack(&found.levels, &out.levels);
-        const both = searching.fitScales(8, 63, found.scales, found.mins, Search.sum(&weights));
+        const both = levelling.fitScales(8, 63, found.scales, found.mins, Search.sum(&weights));
         out.d = half.fromFloat(both.d);
         out.dmin = half.fromFloat(both.dmin);
         out.scales = pack(.{ .scales = both.scales, .mins = both.mins });
@@ -83,7 +84,7 @@ pub fn fit(
     var scales: [8]f32 = undefined;
     var mins: [8]f32 = undefined;
     scale(out.scales, out.d, out.dmin, &scales, &mins);
-    searching.levelsOf(8, max, x, scales, mins, &out.levels);
+    levelling.nearest(8, max, x, scales, mins, &out.levels);
     return out;
 }
 

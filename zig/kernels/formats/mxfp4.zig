@@ -1,5 +1,5 @@
 //! mxfp4: 32 values of 4-bit floats with one power of two (Open Compute Project, Microscaling
-//! Formats v1.0, 2023); value = 2^(e - 127) * float, stored here as half the scale and twice the float.
+//! Formats v1.0, 2023); value = 2^(e - 127) * float, unpacked as half of one and twice the other.
 
 const std = @import("std");
 const DType = @import("../../dtype.zig").DType;
@@ -59,7 +59,8 @@ fn floorLog2(x: f32) i32 {
     if (!std.math.isFinite(x)) return 128;
     const parts = std.math.frexp(x); // x = significand * 2^exponent, significand in [0.5, 1)
     const exponent: f64 = @floatFromInt(parts.exponent);
-    const logarithm: f32 = @floatCast(exponent - (1 - @as(f64, parts.significand)) * std.math.log2e);
+    const gap = (1 - @as(f64, parts.significand)) * std.math.log2e;
+    const logarithm: f32 = @floatCast(exponent - gap);
     return if (logarithm == exponent) parts.exponent else parts.exponent - 1;
 }
 

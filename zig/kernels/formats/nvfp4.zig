@@ -1,5 +1,6 @@
 //! nvfp4: 64 values of 4-bit floats; groups of 16 have an unsigned 8-bit float of four exponent
-//! and three mantissa bits as scale; value = scale * float, unpacked as half of one and twice the other.
+//! and three mantissa bits as scale. value = scale * float, unpacked as half of one and twice the
+//! other.
 
 const DType = @import("../../dtype.zig").DType;
 const blocks = @import("blocks.zig");

@@ -4,6 +4,7 @@
 const DType = @import("../../dtype.zig").DType;
 const blocks = @import("blocks.zig");
 const half = @import("f16.zig");
+const levelling = @import("levels.zig");
 const planes = @import("planes.zig");
 const rounding = @import("rounding.zig");
 const searching = @import("search.zig");
@@ -63,7 +64,7 @@ pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]cons
             fitByImportance(block, x, all + i * len, &levels);
         } else fit(block, x, &levels);
         const scaled = unpackScales(block);
-        searching.levelsOf(16, 3, x, scaled.scales, scaled.mins, &levels);
+        levelling.nearest(16, 3, x, scaled.scales, scaled.mins, &levels);
         inline for (0..2) |j| {
             planes.pack(2, 32, levels[j * 128 ..][0..128], block.q[j * 32 ..][0..32]);
         }
@@ -102,7 +103,7 @@ fn fitByImportance(
     const weights = Search.turn(&natural, 16);
     const found = Search.affine(.squared, 3, searching.fine_tries, &columns, &weights);
     Search.turnBack(&found.levels, levels);
-    const both = searching.fitScales(16, 15, found.scales, found.mins, Search.sum(&weights));
+    const both = levelling.fitScales(16, 15, found.scales, found.mins, Search.sum(&weights));
     block.d = half.fromFloat(both.d);
     block.dmin = half.fromFloat(both.dmin);
     for (&block.scales, both.scales, both.mins) |*byte, scale, min| byte.* = scale | min << 4;

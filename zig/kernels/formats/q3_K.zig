@@ -5,6 +5,7 @@ const DType = @import("../../dtype.zig").DType;
 const blocks = @import("blocks.zig");
 const extreme = @import("extreme.zig");
 const half = @import("f16.zig");
+const levelling = @import("levels.zig");
 const planes = @import("planes.zig");
 const rounding = @import("rounding.zig");
 const searching = @import("search.zig");
@@ -81,7 +82,7 @@ pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]cons
         if (importance) |all| {
             fitByImportance(block, x, all + i * len, &levels);
         } else fit(block, x, &levels);
-        searching.signedLevelsOf(4, x, scalesOf(block), &levels);
+        levelling.nearestSigned(4, x, scalesOf(block), &levels);
         inline for (0..2) |j| {
             planes.pack(2, 32, levels[j * 128 ..][0..128], block.low[j * 32 ..][0..32]);
         }

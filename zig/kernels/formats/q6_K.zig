@@ -6,6 +6,7 @@ const DType = @import("../../dtype.zig").DType;
 const blocks = @import("blocks.zig");
 const extreme = @import("extreme.zig");
 const half = @import("f16.zig");
+const levelling = @import("levels.zig");
 const planes = @import("planes.zig");
 const rounding = @import("rounding.zig");
 const searching = @import("search.zig");
@@ -73,7 +74,7 @@ pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]cons
         const units = rounding.nearest(found.scales * @as(Search.V, @splat(inverse)));
         const capped = @min(units, @as(@Vector(16, i32), @splat(127)));
         block.scales = @as(@Vector(16, i8), @bitCast(rounding.lowByte(capped)));
-        searching.signedLevelsOf(32, x, scalesOf(block), &levels);
+        levelling.nearestSigned(32, x, scalesOf(block), &levels);
         store(block, &levels);
     }
 }

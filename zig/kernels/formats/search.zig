@@ -76,7 +76,8 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
                 level_inverse = @select(f32, better, inverse, level_inverse);
             }
             const dead = extreme.magnitude < @as(V, @splat(tiny));
-            var out: Symmetric = .{ .scales = @select(f32, dead, zero, scale), .levels = undefined };
+            var out: Symmetric = undefined;
+            out.scales = @select(f32, dead, zero, scale);
             for (x, &out.levels) |value, *level| {
                 const l = rounding.nearestIn(level_inverse * value, -half, half - 1);
                 level.* = @select(i32, dead, @as(I, @splat(0)), l +% @as(I, @splat(half)));
@@ -132,7 +133,8 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
             }
             const dead = extreme.magnitude < @as(V, @splat(tiny));
             const scale = @select(f32, sums.l2 > zero, sums.lx / sums.l2, zero);
-            var out: Symmetric = .{ .scales = @select(f32, dead, zero, scale), .levels = undefined };
+            var out: Symmetric = undefined;
+            out.scales = @select(f32, dead, zero, scale);
             for (l, &out.levels) |level, *number| {
                 const shifted: I = @intFromFloat(level + @as(V, @splat(half_float)));
                 number.* = @select(i32, dead, @as(I, @splat(0)), shifted);
@@ -201,7 +203,12 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
         const Range = struct { low: V, high: V, weight: V, weighted: V };
 
         fn measure(x: *const [n]V, w: *const [n]V) Range {
-            var range: Range = .{ .low = x[0], .high = x[0], .weight = w[0], .weighted = w[0] * x[0] };
+            var range: Range = .{
+                .low = x[0],
+                .high = x[0],
+                .weight = w[0],
+                .weighted = w[0] * x[0],
+            };
             for (x[1..], w[1..]) |value, weight| {
                 range.low = @select(f32, value < range.low, value, range.low);
                 range.high = @select(f32, value > range.high, value, range.high);
@@ -295,7 +302,8 @@ pub fn Search(comptime lanes: usize, comptime n: usize) type {
             }
             const dead = largest < @as(V, @splat(tiny));
             const scale = @select(f32, sums.l2 > zero, sums.lx / sums.l2, zero);
-            var out: NonNegative = .{ .scales = @select(f32, dead, zero, scale), .levels = undefined };
+            var out: NonNegative = undefined;
+            out.scales = @select(f32, dead, zero, scale);
             for (l, &out.levels) |level, *number| {
                 number.* = @select(i32, dead, @as(I, @splat(0)), @as(I, @intFromFloat(level)));
             }
@@ -383,71 +391,5 @@ pub fn sumOfSquares(x: []const f32) f32 {
 pub fn weigh(x: []const f32, importance: [*]const f32, sigma2: f32, weights: []f32) void {
     for (x, importance, weights) |value, factor, *weight| {
         weight.* = factor * @sqrt(sigma2 + value * value);
-    }
-}
-
-/// Scales and mins of groups as small numbers times one scale and one min.
-pub fn ScalesAndMins(comptime groups: usize) type {
-    return struct { d: f32, dmin: f32, scales: [groups]u8, mins: [groups]u8 };
-}
-
-/// Fits numbers 0 .. max to the scales and to the mins, each group with its weight.
-pub fn fitScales(
-    comptime groups: usize,
-    comptime max: u8,
-    scales: [groups]f32,
-    mins: [groups]f32,
-    weights: [groups]f32,
-) ScalesAndMins(groups) {
-    const Pair = Search(2, groups);
-    var values: [groups]Pair.V = undefined;
-    var pair_weights: [groups]Pair.V = undefined;
-    for (scales, mins, &values) |scale, min, *value| value.* = .{ scale, min };
-    for (weights, &pair_weights) |weight, *value| value.* = @splat(weight);
-    const found = Pair.nonNegative(max, &values, &pair_weights);
-    var out: ScalesAndMins(groups) = undefined;
-    out.d = found.scales[0];
-    out.dmin = found.scales[1];
-    for (found.levels, &out.scales, &out.mins) |level, *scale, *min| {
-        scale.* = @min(max, rounding.lowByte(level[0]));
-        min.* = @min(max, rounding.lowByte(level[1]));
-    }
-    return out;
-}
-
-/// The nearest levels 0 .. max of 256 values once scales and mins are rounded; groups whose scale
-/// became 0 keep theirs.
-pub fn levelsOf(
-    comptime groups: usize,
-    comptime max: u8,
-    x: *const [256]f32,
-    scales: [groups]f32,
-    mins: [groups]f32,
-    levels: *[256]u8,
-) void {
-    const n = 256 / groups;
-    const V = @Vector(n, f32);
-    for (scales, mins, 0..) |scale, min, i| {
-        if (scale == 0) continue;
-        const values: V = x[i * n ..][0..n].*;
-        const exact = (values + @as(V, @splat(min))) / @as(V, @splat(scale));
-        levels[i * n ..][0..n].* = rounding.lowByte(rounding.nearestIn(exact, 0, max));
-    }
-}
-
-/// Like `levelsOf` for signed levels around 0, stored with `half` added.
-pub fn signedLevelsOf(
-    comptime half: u8,
-    x: *const [256]f32,
-    scales: [16]f32,
-    levels: *[256]u8,
-) void {
-    const V = @Vector(16, f32);
-    for (scales, 0..) |scale, i| {
-        if (scale == 0) continue;
-        const values: V = x[i * 16 ..][0..16].*;
-        const exact = values / @as(V, @splat(scale));
-        const held = rounding.nearestIn(exact, -@as(i32, half), @as(i32, half) - 1);
-        levels[i * 16 ..][0..16].* = rounding.lowByte(held +% @as(@Vector(16, i32), @splat(half)));
     }
 }

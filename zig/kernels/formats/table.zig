@@ -27,7 +27,13 @@ pub const Table = extern struct {
 
 pub const table: Table = .{ .dequantize = dequantize, .quantize = quantize };
 
-fn dequantize(dtype: DType, src: [*]const u8, dst: [*]f32, rows: usize, n: usize) callconv(.c) bool {
+fn dequantize(
+    dtype: DType,
+    src: [*]const u8,
+    dst: [*]f32,
+    rows: usize,
+    n: usize,
+) callconv(.c) bool {
     const bytes = rowBytes(dtype, n).?;
     for (0..rows) |row| {
         if (!formats.dequantizeRow(dtype, src + row * bytes, dst + row * n, n)) return false;

@@ -18,7 +18,12 @@ const Search = searching.Search(lanes, len);
 /// value = d * (level - half) with levels 0 .. 2 * half - 1; `format.store` writes d and levels.
 pub fn Symmetric(comptime format: type, comptime half: comptime_int) type {
     return struct {
-        pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]const f32) void {
+        pub fn quantizeRow(
+            src: [*]const f32,
+            dst: [*]u8,
+            n: usize,
+            importance: ?[*]const f32,
+        ) void {
             const blocks: [*]format.Block = @ptrCast(dst);
             if (importance) |weights| return byImportance(src[0..n], blocks, weights);
             for (blocks[0 .. n / len], 0..) |*block, i| {
@@ -48,7 +53,12 @@ pub fn Symmetric(comptime format: type, comptime half: comptime_int) type {
 /// value = d * level + m with levels 0 .. max; `format.store` writes d, m and levels.
 pub fn Affine(comptime format: type, comptime max: comptime_int) type {
     return struct {
-        pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]const f32) void {
+        pub fn quantizeRow(
+            src: [*]const f32,
+            dst: [*]u8,
+            n: usize,
+            importance: ?[*]const f32,
+        ) void {
             const blocks: [*]format.Block = @ptrCast(dst);
             if (importance) |weights| return byImportance(src[0..n], blocks, weights);
             for (blocks[0 .. n / len], 0..) |*block, i| {
@@ -64,7 +74,8 @@ pub fn Affine(comptime format: type, comptime max: comptime_int) type {
         fn byImportance(row: []const f32, blocks: [*]format.Block, importance: [*]const f32) void {
             var batches: Batches = .init(row, importance);
             while (batches.next()) |batch| {
-                const found = Search.affine(.squared, max, searching.fine_tries, &batch.x, &batch.w);
+                const tries = searching.fine_tries;
+                const found = Search.affine(.squared, max, tries, &batch.x, &batch.w);
                 const scales: [lanes]f32 = found.scales;
                 const mins: [lanes]f32 = found.mins;
                 var levels: [lanes * len]u8 = undefined;
