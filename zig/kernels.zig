@@ -51,6 +51,14 @@ pub const kernels = struct {
     pub const acc = @import("kernels/set.zig").acc;
     pub const add_id = @import("kernels/add_id.zig").add_id;
     pub const flash_attn = @import("kernels/flash_attn.zig").flash_attn;
+    pub const pool_1d = @import("kernels/pool.zig").pool_1d;
+    pub const pool_2d = @import("kernels/pool.zig").pool_2d;
+    pub const upscale = @import("kernels/upscale.zig").upscale;
+    pub const im2col = @import("kernels/im2col.zig").im2col;
+    pub const conv_2d = @import("kernels/conv_2d.zig").conv_2d;
+    pub const conv_2d_dw = @import("kernels/conv_2d.zig").conv_2d_dw;
+    pub const conv_transpose_1d = @import("kernels/conv_transpose.zig").conv_transpose_1d;
+    pub const conv_transpose_2d = @import("kernels/conv_transpose.zig").conv_transpose_2d;
 };
 
 comptime {

@@ -147,3 +147,27 @@ static_assert(sizeof(leaven_acc_params) == 16, "acc");
 #define LEAVEN_OP_flash_attn 44
 struct leaven_flash_attn_params { float scale; float alibi_max; float softcap; };
 static_assert(sizeof(leaven_flash_attn_params) == 12, "flash_attn");
+#define LEAVEN_OP_pool_1d 45
+struct leaven_pool_1d_params { uint32_t kind; uint32_t kernel; uint32_t stride; uint32_t padding; };
+static_assert(sizeof(leaven_pool_1d_params) == 16, "pool_1d");
+#define LEAVEN_OP_pool_2d 46
+struct leaven_pool_2d_params { uint32_t kind; uint32_t kernel0; uint32_t kernel1; uint32_t stride0; uint32_t stride1; uint32_t padding0; uint32_t padding1; };
+static_assert(sizeof(leaven_pool_2d_params) == 28, "pool_2d");
+#define LEAVEN_OP_upscale 47
+struct leaven_upscale_params { uint32_t n0; uint32_t n1; uint32_t n2; uint32_t n3; uint32_t kind; uint32_t align_corners; uint32_t antialias; };
+static_assert(sizeof(leaven_upscale_params) == 28, "upscale");
+#define LEAVEN_OP_im2col 48
+struct leaven_im2col_params { uint32_t stride0; uint32_t stride1; uint32_t padding0; uint32_t padding1; uint32_t dilation0; uint32_t dilation1; uint32_t two_dimensional; uint32_t dtype; };
+static_assert(sizeof(leaven_im2col_params) == 32, "im2col");
+#define LEAVEN_OP_conv_2d 49
+struct leaven_conv_2d_params { uint32_t stride0; uint32_t stride1; uint32_t padding0; uint32_t padding1; uint32_t dilation0; uint32_t dilation1; };
+static_assert(sizeof(leaven_conv_2d_params) == 24, "conv_2d");
+#define LEAVEN_OP_conv_2d_dw 50
+struct leaven_conv_2d_dw_params { uint32_t stride0; uint32_t stride1; uint32_t padding0; uint32_t padding1; uint32_t dilation0; uint32_t dilation1; };
+static_assert(sizeof(leaven_conv_2d_dw_params) == 24, "conv_2d_dw");
+#define LEAVEN_OP_conv_transpose_1d 51
+struct leaven_conv_transpose_1d_params { uint32_t stride; };
+static_assert(sizeof(leaven_conv_transpose_1d_params) == 4, "conv_transpose_1d");
+#define LEAVEN_OP_conv_transpose_2d 52
+struct leaven_conv_transpose_2d_params { uint32_t stride; };
+static_assert(sizeof(leaven_conv_transpose_2d_params) == 4, "conv_transpose_2d");

@@ -11,6 +11,9 @@ const lanes = vector.lanes;
 /// What keys and values are made of where they are multiplied.
 pub const Element = enum { f32, f16, bf16 };
 
+/// Rows that are multiplied at once, at most.
+pub const rows_max = tile_cells;
+
 /// Rows of one tile; the entries behind the last are valid rows too, up to a multiple of 8.
 pub const Rows = [tile_cells][*]const u8;
 
