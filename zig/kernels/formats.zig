@@ -11,7 +11,8 @@ const DType = @import("../dtype.zig").DType;
 const layout = @import("../dtype.zig").layout;
 
 /// One entry for each format. Each declares `dtype`, `dequantizeRow` and `quantizeRow`;
-/// `needs_importance` when it cannot be written without an importance matrix.
+/// `needs_importance` when it cannot be written without an importance matrix; `storeRow` when ops
+/// write it in another way.
 const formats = .{
     @import("formats/plain.zig").f32_format,
     @import("formats/plain.zig").f64_format,
@@ -80,6 +81,22 @@ pub fn quantizeRow(
             if (comptime needsImportance(known)) if (importance == null) return false;
             std.debug.assert(n % layout(known).block_len == 0);
             format.quantizeRow(src, dst, n, importance);
+            return true;
+        },
+    }
+}
+
+/// Like `quantizeRow` without importance, the way the reference writes the results of ops (caches,
+/// copies): for iq4_nl without its search, which takes ten times as long.
+pub fn storeRow(dtype: DType, src: [*]const f32, dst: [*]u8, n: usize) bool {
+    switch (dtype) {
+        inline else => |known| {
+            const format = (comptime find(known)) orelse return false;
+            if (comptime !@hasDecl(format, "storeRow")) {
+                return quantizeRow(dtype, src, dst, n, null);
+            }
+            std.debug.assert(n % layout(known).block_len == 0);
+            format.storeRow(src, dst, n);
             return true;
         },
     }
@@ -201,6 +218,25 @@ test "rows are written byte for byte as the reference writes them" {
     }
 }
 
+test "ops write iq4_nl as the reference's ops do, and all else as files have it" {
+    var row: [test_len]f32 = undefined;
+    draw(1, &row);
+    var bytes: [test_len * 8]u8 = undefined;
+    var stored: [test_len * 8]u8 = undefined;
+    try testing.expect(storeRow(.iq4_nl, &row, &stored, test_len));
+    const size: usize = @intCast(rowBytes(.iq4_nl, test_len).?);
+    try testing.expectEqual(@as(u32, 0x2af6a102), std.hash.Fnv1a_32.hash(stored[0..size]));
+    for (std.enums.values(DType)) |dtype| {
+        if (dtype == .iq4_nl) continue;
+        const known = canQuantize(dtype, false);
+        try testing.expectEqual(known, storeRow(dtype, &row, &stored, test_len));
+        if (!known) continue;
+        try testing.expect(quantizeRow(dtype, &row, &bytes, test_len, null));
+        const all: usize = @intCast(rowBytes(dtype, test_len).?);
+        try testing.expectEqualSlices(u8, bytes[0..all], stored[0..all]);
+    }
+}
+
 test "any bytes can be read and any floats written, at odd addresses too" {
     var random: std.Random.DefaultPrng = .init(5);
     var bytes: [test_len * 8 + 1]u8 = undefined;
@@ -222,6 +258,7 @@ test "any bytes can be read and any floats written, at odd addresses too" {
             }
             _ = quantizeRow(dtype, &row, bytes[1..], test_len, &importance);
             _ = quantizeRow(dtype, &row, bytes[1..], test_len, null);
+            _ = storeRow(dtype, &row, bytes[1..], test_len);
         }
     }
 }

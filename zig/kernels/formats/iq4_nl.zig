@@ -2,10 +2,12 @@
 
 const DType = @import("../../dtype.zig").DType;
 const blocks = @import("blocks.zig");
+const extreme = @import("extreme.zig");
 const half = @import("f16.zig");
 const iq4 = @import("iq4.zig");
 const lookup = @import("lookup.zig");
 const planes = @import("planes.zig");
+const searching = @import("search.zig");
 
 pub const dtype: DType = .iq4_nl;
 pub const len = 32;
@@ -55,4 +57,32 @@ pub fn quantizeRow(src: [*]const f32, dst: [*]u8, n: usize, importance: ?[*]cons
     }
 }
 
+/// Without the search, as caches are written: the extreme value decides the numbers, and the scale
+/// is then fitted to them.
+pub fn storeRow(src: [*]const f32, dst: [*]u8, n: usize) void {
+    const out: [*]Block = @ptrCast(dst);
+    for (out[0 .. n / len], 0..) |*block, i| {
+        const x: Row = src[i * len ..][0..len].*;
+        const largest = extreme.signed(len, x);
+        if (@abs(largest) < searching.tiny) {
+            block.* = .{ .d = 0, .q = @splat(0) };
+            continue;
+        }
+        const inverse = 1 / (largest / iq4.levels[0]);
+        const numbers = iq4.nearest(len, x * @as(Row, @splat(inverse)));
+        const level: Row = @floatFromInt(lookup.sixteen(len, iq4.levels, numbers));
+        const lx: [len]f32 = x * x * level * x;
+        const l2: [len]f32 = x * x * level * level;
+        var lx_sum: f32 = 0;
+        var l2_sum: f32 = 0;
+        for (lx, l2) |a, b| {
+            lx_sum += a;
+            l2_sum += b;
+        }
+        block.d = half.fromFloat(if (l2_sum > 0) lx_sum / l2_sum else 0);
+        planes.pack(4, 16, &numbers, &block.q);
+    }
+}
+
+const Row = @Vector(len, f32);
 const V = iq4.Search.V;
