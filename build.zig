@@ -5,6 +5,7 @@
 //!   zig build gen          rewrite the generated files
 //!   zig build check-gen    fail when they are stale
 //!   zig build test         Zig tests, kernels on every instruction set this machine runs
+//!   zig build test-core    those of everything else
 
 const std = @import("std");
 const Feature = std.Target.x86.Feature;
@@ -176,10 +177,13 @@ fn addTests(
         .optimize = .ReleaseSafe,
         .link_libc = true,
     });
-    _ = addKernels(b, core, variants, true, false);
+    // The same objects as those of `-Dsafe-kernels`.
+    _ = addKernels(b, core, variants, true, true);
     core.addImport("build_options", options.createModule());
     const tests = b.addTest(.{ .name = "core", .root_module = core, .filters = filters });
-    step.dependOn(&b.addRunArtifact(tests).step);
+    const run_tests = b.addRunArtifact(tests);
+    step.dependOn(&run_tests.step);
+    b.step("test-core", "Tests of everything but the kernels").dependOn(&run_tests.step);
 
     for (variants) |v| {
         const host = b.graph.host.result.cpu;
@@ -187,7 +191,11 @@ fn addTests(
         if (!runs(host.features, v)) continue;
         const module = kernelModule(b, v, .ReleaseSafe, false);
         const name = b.fmt("kernels-{s}", .{v.name});
-        const kernel_tests = b.addTest(.{ .name = name, .root_module = module, .filters = filters });
+        const kernel_tests = b.addTest(.{
+            .name = name,
+            .root_module = module,
+            .filters = filters,
+        });
         step.dependOn(&b.addRunArtifact(kernel_tests).step);
         b.step(b.fmt("test-{s}", .{name}), "Kernel tests on one instruction set")
             .dependOn(&b.addRunArtifact(kernel_tests).step);
@@ -200,8 +208,11 @@ fn runs(host: std.Target.Cpu.Feature.Set, v: Variant) bool {
     // Tuning hints and privileged features that a hypervisor may hide are not instructions we use.
     if (v.target.result.cpu.arch == .x86_64) {
         const used = std.Target.x86.featureSet(&.{
-            .sse4_2, .popcnt, .avx2, .fma, .f16c, .bmi, .bmi2, .avx512f, .avx512bw, .avx512cd,
-            .avx512dq, .avx512vl, .avx512vnni, .avx512bf16, .avx512vbmi,
+            .sse4_2,     .popcnt,     .avx2,
+            .fma,        .f16c,       .bmi,
+            .bmi2,       .avx512f,    .avx512bw,
+            .avx512cd,   .avx512dq,   .avx512vl,
+            .avx512vnni, .avx512bf16, .avx512vbmi,
         });
         for (&needed.ints, used.ints) |*word, mask| word.* &= mask;
     }

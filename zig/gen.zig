@@ -71,7 +71,8 @@ fn writeTs(w: *Writer) !void {
 }
 
 fn writeC(w: *Writer) !void {
-    try w.writeAll(header ++ "#pragma once\n#ifndef __METAL_VERSION__\n#include <stdint.h>\n#endif\n\n");
+    try w.writeAll(header ++ "#pragma once\n");
+    try w.writeAll("#ifndef __METAL_VERSION__\n#include <stdint.h>\n#endif\n\n");
     for (std.enums.values(dtypes.DType)) |dtype| {
         try w.print("#define LEAVEN_DTYPE_{t} {d}\n", .{ dtype, @intFromEnum(dtype) });
     }

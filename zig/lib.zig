@@ -2,29 +2,23 @@
 //! offsets) and pointers; results are a status, a handle (0 on failure) or an address. The story
 //! of a failure waits in `leaven_problem` on the thread that failed.
 //!
-//! Handles are checked; pointers must be valid for the stated sizes: src/native, the only caller,
-//! makes them from typed arrays.
+//! Handles and numbers are checked; pointers must be valid for the stated sizes: src/native, the
+//! only caller, makes them from typed arrays.
 
 const std = @import("std");
-const build_options = @import("build_options");
-const abi = @import("kernels/abi.zig");
-const dtypes = @import("dtype.zig");
 const ops = @import("ops.zig");
 const isa = @import("cpu/isa.zig");
-const pools = @import("cpu/pool.zig");
-const buffers = @import("runtime/buffer.zig");
+const buffer_calls = @import("runtime/buffer_calls.zig");
 const channels = @import("runtime/channel.zig");
-const fences = @import("runtime/fence.zig");
 const formats = @import("runtime/formats.zig");
-const image = @import("runtime/image.zig");
 const memory = @import("runtime/memory.zig");
 const problems = @import("runtime/problem.zig");
-const profiles = @import("runtime/profile.zig");
+const program_calls = @import("runtime/program_calls.zig");
 const programs = @import("runtime/program.zig");
-const queues = @import("runtime/queue.zig");
+const queue_calls = @import("runtime/queue_calls.zig");
 const registry = @import("runtime/registry.zig");
+const vm = @import("runtime/vm.zig");
 const vtable = @import("runtime/vtable.zig");
-const Problem = problems.Problem;
 const ok = @intFromEnum(problems.Status.ok);
 
 pub const panic = std.debug.FullPanic(@import("runtime/panic.zig").onPanic);
@@ -37,7 +31,7 @@ export fn leaven_digest() u32 {
 }
 
 /// Copies the story of this thread's last failure to `out`.
-export fn leaven_problem(out: *Problem) void {
+export fn leaven_problem(out: *problems.Problem) void {
     out.* = problems.get().*;
 }
 
@@ -61,49 +55,66 @@ export fn leaven_guard_buffers(on: u32) void {
     memory.guard = on != 0;
 }
 
-// ── shapes and formats ─────────────────────────────────────────────────────────────────────────
+// ── the JavaScript VM ──────────────────────────────────────────────────────────────────────────
 
-/// A shape as TypeScript packs it: innermost dimension first. An absent source has dtype 65535.
-const PackedShape = extern struct { dtype: u32, ne: [4]f64 align(4) };
-const absent = 0xffff;
+/// Opens a VM's way back: the address of its number (a u32), or null. JavaScript wraps it with
+/// `leaven_vm_releaser`, so that everything the VM holds goes when the VM does.
+export fn leaven_vm_open() ?*anyopaque {
+    const channel = vm.open() catch {
+        _ = problems.outOfMemory(0);
+        return null;
+    };
+    return @ptrCast(&channel.handle);
+}
+
+export fn leaven_vm_releaser() *const anyopaque {
+    return @ptrCast(&closeVm);
+}
+
+fn closeVm(_: ?*anyopaque, number: *anyopaque) callconv(.c) void {
+    const handle: *u32 = @ptrCast(@alignCast(number));
+    vm.close(@alignCast(@fieldParentPtr("handle", handle)));
+}
+
+/// A new descriptor that becomes readable when there are messages, which the caller closes; -1
+/// where there is none.
+export fn leaven_vm_reader(number: u32) i32 {
+    const channel = channels.table.acquire(number) orelse return -1;
+    defer channel.release();
+    return channel.openReader() orelse -1;
+}
+
+/// Moves the oldest message to `out`; 0 when there is none.
+export fn leaven_vm_take(number: u32, out: *channels.Message) u32 {
+    const channel = channels.table.acquire(number) orelse return 0;
+    defer channel.release();
+    return @intFromBool(channel.take(out));
+}
+
+// ── shapes and formats ─────────────────────────────────────────────────────────────────────────
 
 /// Infers the outputs of one op from `count` sources.
 export fn leaven_infer(
     op: u32,
     params: [*]align(4) const u8,
     params_size: u32,
-    sources: [*]align(4) const PackedShape,
+    sources: [*]align(4) const ops.shape.Packed,
     count: u32,
-    outputs: [*]align(4) PackedShape,
+    outputs: [*]align(4) ops.shape.Packed,
 ) u32 {
-    const row = ops.info(op) orelse return problems.fail(.shape, "unknown op {d}", .{op});
-    if (params_size != row.params_size or count > row.sources.len)
-        return problems.fail(.shape, "wrong number of params or sources", .{});
-    var q: ops.shape.Inference = .{ .params = params };
-    for (sources[0..count], 0..) |*source, i| {
-        if (source.dtype == absent) continue;
-        q.sources[i] = unpack(source) orelse return problems.fail(.shape, "size out of range", .{});
-    }
-    ops.shape.infer(op, &q) catch return problems.fail(.shape, "{s}", .{q.problem});
-    for (q.outputs[0..row.output_count], outputs[0..row.output_count]) |from, *to| {
-        to.dtype = @intFromEnum(from.dtype);
-        for (from.ne, &to.ne) |n, *f| f.* = @floatFromInt(n);
-    }
-    return ok;
-}
-
-fn unpack(from: *align(4) const PackedShape) ?ops.shape.Shape {
-    if (from.dtype > absent) return null;
-    var ne: [4]u64 = undefined;
-    for (from.ne, &ne) |f, *n| {
-        if (!(f >= 0 and f < ops.shape.elements_max) or f != @floor(f)) return null;
-        n.* = @intFromFloat(f);
-    }
-    return .{ .dtype = dtypes.fromCode(@intCast(from.dtype)) orelse return null, .ne = ne };
+    const given = params[0..params_size];
+    const complaint = ops.shape.inferPacked(op, given, sources[0..count], outputs) orelse return ok;
+    return problems.fail(.shape, "{s}", .{complaint});
 }
 
 /// Turns `rows` rows of `n` values of a dtype into f32.
-export fn leaven_dequantize(dtype: u32, from: [*]const u8, to: [*]align(4) f32, rows: f64, n: f64) u32 {
+export fn leaven_dequantize(
+    dtype: u32,
+    from: [*]const u8,
+    to: [*]align(4) f32,
+    rows: f64,
+    n: f64,
+) u32 {
     return formats.dequantize(dtype, from, to, rows, n);
 }
 
@@ -121,7 +132,7 @@ export fn leaven_quantize(
 
 // ── devices ────────────────────────────────────────────────────────────────────────────────────
 
-/// How many devices the one CPU shall look like; before any other call.
+/// How many devices the one CPU shall look like, at least.
 export fn leaven_virtual_cpus(count: u32) void {
     registry.setVirtualCpus(count);
 }
@@ -137,79 +148,49 @@ export fn leaven_device_info(number: u32, out: *vtable.DeviceInfo) u32 {
     return ok;
 }
 
-/// One `vtable.Profile` per record of an image whose tensors need no memory yet.
-export fn leaven_profile(device: u32, bytes: [*]const u8, size: f64, out: [*]vtable.Profile) u32 {
-    return profiles.ofImage(device, bytes[0..@intFromFloat(size)], out);
+/// One `vtable.Profile` per record of an image whose tensors need no memory yet; `count` records.
+export fn leaven_profile(
+    device: u32,
+    bytes: [*]const u8,
+    size: f64,
+    out: [*]vtable.Profile,
+    count: u32,
+) u32 {
+    return program_calls.profile(device, bytes, size, out, count);
 }
 
 // ── buffers ────────────────────────────────────────────────────────────────────────────────────
 
-export fn leaven_buffer_create(device: u32, kind: u32, size: f64) u32 {
-    const buffer_type = std.enums.fromInt(image.BufferType, kind) orelse .mapped;
-    if (registry.device(device) == null or buffer_type == .mapped or !isSize(size)) {
-        _ = problems.fail(.invalid_argument, "device {d}, type {d}, {d} bytes", .{ device, kind, size });
-        return 0;
-    }
-    const bytes: u64 = @intFromFloat(size);
-    const buffer = buffers.Buffer.create(device, buffer_type, bytes) catch {
-        _ = problems.outOfMemory(bytes, memory.available());
-        return 0;
-    };
-    return addBuffer(buffer);
+/// Zeroed memory of a device, for the VM with number `owner`.
+export fn leaven_buffer_create(owner: u32, device: u32, kind: u32, size: f64) u32 {
+    return buffer_calls.create(owner, device, kind, size);
 }
 
-export fn leaven_buffer_map(device: u32, path: [*:0]const u8, offset: f64, size: f64) u32 {
-    if (registry.device(device) == null or !isSize(offset) or !isSize(size)) {
-        _ = problems.fail(.invalid_argument, "device {d}, {d} bytes at {d}", .{ device, size, offset });
-        return 0;
-    }
-    const buffer = buffers.Buffer.map(device, path, @intFromFloat(offset), @intFromFloat(size)) catch |err| {
-        if (err == error.OutOfMemory) _ = problems.outOfMemory(@intFromFloat(size), memory.available());
-        if (err != error.OutOfMemory) _ = problems.fail(.file, "{s}", .{switch (err) {
-            error.NotFound => "no such file",
-            error.NoAccess => "the file cannot be read",
-            error.NotAFile => "not a regular file",
-            error.OutOfRange => "the file is shorter than its header says",
-            error.OutOfMemory => unreachable,
-        }});
-        return 0;
-    };
-    return addBuffer(buffer);
-}
-
-fn addBuffer(buffer: *buffers.Buffer) u32 {
-    return buffers.table.add(buffer) catch {
-        buffer.release();
-        _ = problems.outOfMemory(0, memory.available());
-        return 0;
-    };
+/// Part of a file, read only.
+export fn leaven_buffer_map(
+    owner: u32,
+    device: u32,
+    path: [*:0]const u8,
+    offset: f64,
+    size: f64,
+) u32 {
+    return buffer_calls.map(owner, device, path, offset, size);
 }
 
 /// Drops the handle's reference; memory goes with the last one.
 export fn leaven_buffer_release(handle: u32) u32 {
-    const buffer = buffers.table.remove(handle) orelse return stale();
-    buffer.release();
-    return ok;
+    return buffer_calls.release(handle);
 }
 
-/// The buffer's address and a reference that the releaser gives back; null when the
-/// buffer must not be looked at.
-export fn leaven_window(handle: u32) ?*anyopaque {
-    const buffer = buffers.table.acquire(handle) orelse {
-        _ = stale();
-        return null;
-    };
-    if (!buffer.viewable()) {
-        buffer.release();
-        _ = problems.fail(.unsupported, "this buffer's memory is private to its device", .{});
-        return null;
-    }
-    return @ptrCast(buffer);
+/// A reference for a window of bytes [offset, offset + size), which the releaser gives back; null
+/// when JavaScript must not look at them.
+export fn leaven_window(handle: u32, offset: f64, size: f64) ?*anyopaque {
+    return @ptrCast(buffer_calls.window(handle, offset, size) orelse return null);
 }
 
+/// Where the window's buffer starts.
 export fn leaven_window_address(window: *anyopaque) ?*anyopaque {
-    const buffer: *buffers.Buffer = @ptrCast(@alignCast(window));
-    return buffer.bytes.ptr;
+    return bufferOf(window).bytes.ptr;
 }
 
 /// Address of the function that gives a window's reference back.
@@ -219,72 +200,34 @@ export fn leaven_window_releaser() *const anyopaque {
 
 /// Called by the garbage collector, or at once when a window is detached.
 fn releaseWindow(_: ?*anyopaque, window: *anyopaque) callconv(.c) void {
-    const buffer: *buffers.Buffer = @ptrCast(@alignCast(window));
-    buffer.release();
+    bufferOf(window).release();
+}
+
+fn bufferOf(window: *anyopaque) *@import("runtime/buffer.zig").Buffer {
+    return @ptrCast(@alignCast(window));
 }
 
 /// Copies `size` bytes from JavaScript's memory into the buffer, at once.
 export fn leaven_buffer_set(handle: u32, offset: f64, from: [*]const u8, size: f64) u32 {
-    const buffer = buffers.table.acquire(handle) orelse return stale();
-    defer buffer.release();
-    const to = sliceOf(buffer, offset, size) orelse return outside(buffer, offset, size);
-    if (!buffer.writable()) return problems.fail(.unsupported, "the buffer is read only", .{});
-    @memcpy(to, from[0..to.len]);
-    return ok;
+    return buffer_calls.set(handle, offset, from, size);
 }
 
 export fn leaven_buffer_get(handle: u32, offset: f64, to: [*]u8, size: f64) u32 {
-    const buffer = buffers.table.acquire(handle) orelse return stale();
-    defer buffer.release();
-    const from = sliceOf(buffer, offset, size) orelse return outside(buffer, offset, size);
-    @memcpy(to[0..from.len], from);
-    return ok;
+    return buffer_calls.get(handle, offset, to, size);
 }
 
 export fn leaven_buffer_fill(handle: u32, offset: f64, size: f64, value: u32) u32 {
-    const buffer = buffers.table.acquire(handle) orelse return stale();
-    defer buffer.release();
-    const to = sliceOf(buffer, offset, size) orelse return outside(buffer, offset, size);
-    if (!buffer.writable()) return problems.fail(.unsupported, "the buffer is read only", .{});
-    @memset(to, @truncate(value));
-    return ok;
-}
-
-fn sliceOf(buffer: *buffers.Buffer, offset: f64, size: f64) ?[]u8 {
-    if (!isSize(offset) or !isSize(size)) return null;
-    return buffer.slice(@intFromFloat(offset), @intFromFloat(size));
-}
-
-fn outside(buffer: *buffers.Buffer, offset: f64, size: f64) u32 {
-    return problems.fail(.invalid_argument, "{d} bytes at {d} of a buffer of {d}", .{
-        size, offset, buffer.bytes.len,
-    });
-}
-
-fn isSize(value: f64) bool {
-    return value >= 0 and value <= 1 << 53 and value == @floor(value);
-}
-
-fn stale() u32 {
-    return problems.fail(.stale_handle, "stale handle", .{});
+    return buffer_calls.fill(handle, offset, size, value);
 }
 
 // ── programs ───────────────────────────────────────────────────────────────────────────────────
 
 /// Copies, checks and prepares an image; `thread_max` 0 is one thread per processor.
-export fn leaven_program_create(bytes: [*]const u8, size: f64, thread_max: u32) u32 {
-    var problem: Problem = .{};
-    const program = programs.Program.create(bytes[0..@intFromFloat(size)], thread_max, &problem) catch {
-        _ = problems.failWith(problem);
-        return 0;
-    };
-    return programs.table.add(program) catch {
-        program.release();
-        _ = problems.outOfMemory(0, memory.available());
-        return 0;
-    };
+export fn leaven_program_create(owner: u32, bytes: [*]const u8, size: f64, thread_max: u32) u32 {
+    return program_calls.create(owner, bytes, size, thread_max);
 }
 
+/// Binds slots and, unless there are none, sets all extents; on failure everything stays.
 export fn leaven_program_update(
     handle: u32,
     bindings: [*]const programs.Binding,
@@ -292,238 +235,120 @@ export fn leaven_program_update(
     extents: [*]align(4) const u32,
     extent_count: u32,
 ) u32 {
-    const program = programs.table.acquire(handle) orelse return stale();
-    defer program.release();
-    var problem: Problem = .{};
-    program.update(bindings[0..binding_count], extents[0..extent_count], &problem) catch
-        return problems.failWith(problem);
-    return ok;
+    return program_calls.update(handle, bindings[0..binding_count], extents[0..extent_count]);
 }
 
 /// Runs on the calling thread.
 export fn leaven_program_run(handle: u32, input: [*]const u8, input_size: f64) u32 {
-    const program = programs.table.acquire(handle) orelse return stale();
-    defer program.release();
-    var problem: Problem = .{};
-    const entry = program.stage(input[0..@intFromFloat(input_size)], &problem) catch
-        return problems.failWith(problem);
-    const never: u8 = 0;
-    problem = program.execute(entry, &never, null);
-    return if (problem.status == .ok) ok else problems.failWith(problem);
+    return program_calls.run(handle, input, input_size);
 }
 
 export fn leaven_program_release(handle: u32) u32 {
-    const program = programs.table.remove(handle) orelse return stale();
-    program.release();
-    return ok;
+    return program_calls.release(handle);
 }
 
-// ── channels, queues, fences ───────────────────────────────────────────────────────────────────
+// ── queues and fences ──────────────────────────────────────────────────────────────────────────
 
-/// Opens this VM's way back.
-export fn leaven_channel_create() u32 {
-    const channel = channels.Channel.create() catch {
-        _ = problems.outOfMemory(0, memory.available());
-        return 0;
-    };
-    return channels.table.add(channel) catch {
-        channel.release();
-        _ = problems.outOfMemory(0, memory.available());
-        return 0;
-    };
-}
-
-/// A new descriptor to read completions from, which the caller closes; -1 on failure.
-export fn leaven_channel_reader(handle: u32) i32 {
-    const channel = channels.table.acquire(handle) orelse return -1;
-    defer channel.release();
-    return channel.openReader();
-}
-
-/// Copies messages that are there at present to `out`; returns their bytes. For systems where the
-/// host cannot read a descriptor of ours.
-export fn leaven_channel_poll(handle: u32, out: [*]u8, size: u32) u32 {
-    const channel = channels.table.acquire(handle) orelse return 0;
-    defer channel.release();
-    return @intCast(channel.poll(out[0..size]));
-}
-
-export fn leaven_channel_release(handle: u32) u32 {
-    const channel = channels.table.remove(handle) orelse return stale();
-    channel.release();
-    return ok;
-}
-
-export fn leaven_queue_create(channel_handle: u32) u32 {
-    const channel = channels.table.acquire(channel_handle) orelse {
-        _ = stale();
-        return 0;
-    };
-    const queue = queues.Queue.create(channel) catch {
-        channel.release();
-        _ = problems.outOfMemory(0, memory.available());
-        return 0;
-    };
-    return queues.table.add(queue) catch {
-        queue.close();
-        queue.release();
-        _ = problems.outOfMemory(0, memory.available());
-        return 0;
-    };
+export fn leaven_queue_create(owner: u32) u32 {
+    return queue_calls.create(owner);
 }
 
 /// Cancels what is under way; the thread ends when it has been reported.
 export fn leaven_queue_release(handle: u32) u32 {
-    const queue = queues.table.remove(handle) orelse return stale();
-    queue.close();
-    queue.release();
-    return ok;
+    return queue_calls.release(handle);
 }
 
-fn push(handle: u32, job: u32, work: queues.Work) u32 {
-    const queue = queues.table.acquire(handle) orelse {
-        work.abandon();
-        return stale();
-    };
-    defer queue.release();
-    if (queue.push(job, work)) return ok;
-    work.abandon();
-    return problems.fail(.busy, "more than {d} steps are under way", .{channels.jobs_max});
-}
-
+/// A run with the given input bytes; `job` is the number that its messages carry.
 export fn leaven_queue_run(
     handle: u32,
     job: u32,
-    program_handle: u32,
+    program: u32,
     input: [*]const u8,
     input_size: f64,
 ) u32 {
-    const program = programs.table.acquire(program_handle) orelse return stale();
-    var problem: Problem = .{};
-    const entry = program.stage(input[0..@intFromFloat(input_size)], &problem) catch {
-        program.release();
-        return problems.failWith(problem);
-    };
-    return push(handle, job, .{ .run = .{ .program = program, .entry = entry } });
+    return queue_calls.run(handle, job, program, input, input_size);
 }
 
 export fn leaven_queue_copy(
     handle: u32,
     job: u32,
-    from_handle: u32,
+    from: u32,
     from_offset: f64,
-    to_handle: u32,
+    to: u32,
     to_offset: f64,
     size: f64,
 ) u32 {
-    const from = buffers.table.acquire(from_handle) orelse return stale();
-    const to = buffers.table.acquire(to_handle) orelse {
-        from.release();
-        return stale();
-    };
-    const source = sliceOf(from, from_offset, size);
-    const target = sliceOf(to, to_offset, size);
-    if (source == null or target == null or !to.writable()) {
-        from.release();
-        to.release();
-        return problems.fail(.invalid_argument, "{d} bytes from {d} to {d}", .{ size, from_offset, to_offset });
-    }
-    return push(handle, job, .{ .copy = .{
-        .from = from,
-        .to = to,
-        .from_offset = @intFromFloat(from_offset),
-        .to_offset = @intFromFloat(to_offset),
-        .size = @intFromFloat(size),
-    } });
+    return queue_calls.copy(
+        handle,
+        job,
+        .{ .buffer = from, .offset = from_offset },
+        .{ .buffer = to, .offset = to_offset },
+        size,
+    );
 }
 
-export fn leaven_queue_fill(handle: u32, job: u32, buffer_handle: u32, offset: f64, size: f64, value: u32) u32 {
-    const buffer = buffers.table.acquire(buffer_handle) orelse return stale();
-    if (sliceOf(buffer, offset, size) == null or !buffer.writable()) {
-        defer buffer.release();
-        return outside(buffer, offset, size);
-    }
-    return push(handle, job, .{ .fill = .{
-        .buffer = buffer,
-        .offset = @intFromFloat(offset),
-        .size = @intFromFloat(size),
-        .value = @truncate(value),
-    } });
+export fn leaven_queue_fill(
+    handle: u32,
+    job: u32,
+    buffer: u32,
+    offset: f64,
+    size: f64,
+    value: u32,
+) u32 {
+    return queue_calls.fill(handle, job, .{ .buffer = buffer, .offset = offset }, size, value);
 }
 
-export fn leaven_queue_signal(handle: u32, job: u32, fence_handle: u32, value: f64) u32 {
-    if (!isSize(value)) return problems.fail(.invalid_argument, "fence value {d}", .{value});
-    const fence = fences.table.acquire(fence_handle) orelse return stale();
-    return push(handle, job, .{ .signal = .{ .fence = fence, .value = @intFromFloat(value) } });
+export fn leaven_queue_signal(handle: u32, job: u32, fence: u32, value: f64) u32 {
+    return queue_calls.signal(handle, job, fence, value);
 }
 
-export fn leaven_queue_wait(handle: u32, job: u32, fence_handle: u32, value: f64) u32 {
-    if (!isSize(value)) return problems.fail(.invalid_argument, "fence value {d}", .{value});
-    const fence = fences.table.acquire(fence_handle) orelse return stale();
-    return push(handle, job, .{ .wait = .{ .fence = fence, .value = @intFromFloat(value) } });
+export fn leaven_queue_wait(handle: u32, job: u32, fence: u32, value: f64) u32 {
+    return queue_calls.wait(handle, job, fence, value);
 }
 
 export fn leaven_queue_cancel(handle: u32, job: u32) u32 {
-    const queue = queues.table.acquire(handle) orelse return stale();
-    defer queue.release();
-    queue.cancel(job);
-    return ok;
+    return queue_calls.cancel(handle, job);
 }
 
 /// JavaScript has dealt with the segment that `job` waited for.
 export fn leaven_queue_resume(handle: u32, job: u32) u32 {
-    const queue = queues.table.acquire(handle) orelse return stale();
-    defer queue.release();
-    queue.resumeJob(job);
-    return ok;
+    return queue_calls.resumeJob(handle, job);
 }
 
-export fn leaven_fence_create() u32 {
-    const fence = fences.Fence.create() catch {
-        _ = problems.outOfMemory(0, memory.available());
-        return 0;
-    };
-    return fences.table.add(fence) catch {
-        fence.release();
-        _ = problems.outOfMemory(0, memory.available());
-        return 0;
-    };
+export fn leaven_fence_create(owner: u32) u32 {
+    return queue_calls.createFence(owner);
 }
 
 export fn leaven_fence_signal(handle: u32, value: f64) u32 {
-    if (!isSize(value)) return problems.fail(.invalid_argument, "fence value {d}", .{value});
-    const fence = fences.table.acquire(handle) orelse return stale();
-    defer fence.release();
-    fence.signal(@intFromFloat(value));
-    return ok;
+    return queue_calls.signalFence(handle, value);
 }
 
 /// The fence's present value, or -1.
 export fn leaven_fence_value(handle: u32) f64 {
-    const fence = fences.table.acquire(handle) orelse return -1;
-    defer fence.release();
-    return @floatFromInt(fence.value.load(.acquire));
+    return queue_calls.fenceValue(handle);
 }
 
 export fn leaven_fence_release(handle: u32) u32 {
-    const fence = fences.table.remove(handle) orelse return stale();
-    fence.fail();
-    fence.release();
-    return ok;
+    return queue_calls.releaseFence(handle);
 }
 
 test {
+    _ = isa;
+    _ = vm;
+    _ = channels;
+    _ = memory;
+    _ = problems;
     _ = @import("dtype.zig");
     _ = @import("shape.zig");
-    _ = @import("cpu/isa.zig");
     _ = @import("cpu/pool.zig");
+    _ = @import("cpu/device.zig");
+    _ = @import("runtime/buffer.zig");
+    _ = @import("runtime/check.zig");
+    _ = @import("runtime/fence.zig");
+    _ = @import("runtime/handles.zig");
+    _ = @import("runtime/queue.zig");
+    _ = @import("runtime/sizes.zig");
     _ = @import("runtime/sync.zig");
     _ = @import("runtime/system.zig");
-    _ = @import("runtime/memory.zig");
-    _ = @import("runtime/handles.zig");
-    _ = @import("runtime/buffer.zig");
-    _ = @import("runtime/fence.zig");
-    _ = @import("runtime/channel.zig");
-    _ = @import("runtime/problem.zig");
-    _ = @import("runtime/check.zig");
+    _ = @import("runtime/threads.zig");
 }

@@ -202,6 +202,7 @@ pub const Info = struct {
     sources: []const Source,
     output_count: u8,
     updates: ?u8,
+    reuses: []const u8,
     params_size: u32,
     infer: *const fn (*shape.Inference) shape.Error!void,
 };
@@ -213,6 +214,7 @@ const infos: [table.len]Info = blk: {
         .sources = row.sources,
         .output_count = row.output_count,
         .updates = row.updates,
+        .reuses = row.reuses,
         .params_size = @sizeOf(row.Params),
         .infer = row.infer,
     };

@@ -69,6 +69,43 @@ pub fn infer(code: u32, q: *Inference) Error!void {
     }
 }
 
+/// A shape as TypeScript packs it: innermost dimension first. An absent source has dtype 65535.
+pub const Packed = extern struct { dtype: u32, ne: [4]f64 align(4) };
+const absent = 0xffff;
+
+/// The same for packed shapes; gives the complaint, or null when all is well.
+pub fn inferPacked(
+    code: u32,
+    params: []align(4) const u8,
+    sources: []align(4) const Packed,
+    outputs: [*]align(4) Packed,
+) ?[]const u8 {
+    const row = ops.info(code) orelse return "unknown op";
+    if (params.len != row.params_size or sources.len > row.sources.len)
+        return "wrong number of params or sources";
+    var q: Inference = .{ .params = params.ptr };
+    for (sources, 0..) |*source, i| {
+        if (source.dtype == absent) continue;
+        q.sources[i] = unpack(source) orelse return "a source's dtype or size is out of range";
+    }
+    infer(code, &q) catch return q.problem;
+    for (q.outputs[0..row.output_count], outputs[0..row.output_count]) |from, *to| {
+        to.dtype = @intFromEnum(from.dtype);
+        for (from.ne, &to.ne) |n, *f| f.* = @floatFromInt(n);
+    }
+    return null;
+}
+
+fn unpack(from: *align(4) const Packed) ?Shape {
+    if (from.dtype > absent) return null;
+    var ne: [4]u64 = undefined;
+    for (from.ne, &ne) |f, *n| {
+        if (!(f >= 0 and f < elements_max) or f != @floor(f)) return null;
+        n.* = @intFromFloat(f);
+    }
+    return .{ .dtype = dtypes.fromCode(@intCast(from.dtype)) orelse return null, .ne = ne };
+}
+
 fn isSound(s: Shape) bool {
     var product: u64 = 1;
     for (s.ne) |n| product = std.math.mul(u64, product, @max(n, 1)) catch return false;
@@ -217,6 +254,8 @@ pub fn attention(q: *Inference) Error!void {
     try q.expect(q.source(4).ne[0] == rows and q.source(4).ne[1] == 1, "one position per row");
     try q.expect(q.source(5).ne[0] == rows and q.source(5).ne[1] == 1, "one sequence per row");
     const sequences = q.source(7).ne[1];
+    const capacity = std.math.mul(u64, q.source(7).ne[0], p.block_size) catch elements_max;
+    try q.expect(capacity < elements_max, "the block table describes too many cells");
     try q.expect(q.source(6).ne[0] == sequences, "one length per sequence");
     try q.expect(q.source(6).ne[1] == 1, "lengths are flat");
     if (q.sources[8]) |sinks| {

@@ -1,12 +1,21 @@
 // Arenas: one buffer for the intermediate values of programs that never run at the same time.
+import { DisposedError } from '../errors/index.ts'
 import type { DeviceBuffer } from './buffer.ts'
 import type { Device } from './device.ts'
+
+/** Somebody who waits for the turn. */
+interface Waiter {
+  give: (end: () => void) => void
+  refuse: (error: unknown) => void
+}
 
 /** Grows to the largest program's needs. Who holds the turn may use the bytes. */
 export class Arena implements Disposable {
   readonly device: Device
   private current: DeviceBuffer | undefined
-  private turn: Promise<void> | undefined
+  private taken = false
+  private over = false
+  private readonly waiters: Waiter[] = []
 
   constructor(device: Device) {
     this.device = device
@@ -21,28 +30,65 @@ export class Arena implements Disposable {
     return this.current?.size ?? 0
   }
 
-  /** Makes sure of `bytes`. Must not be called while somebody holds the turn. */
+  get disposed(): boolean {
+    return this.over
+  }
+
+  /**
+   * Makes sure of `bytes`; what was in the buffer is lost. For who holds the turn. Throws
+   * OutOfMemoryError, and then everything is as before.
+   */
   reserve(bytes: number): void {
+    if (this.over) throw new DisposedError('arena')
     if (bytes <= this.bytes) return
     const larger = this.device.createBuffer({ size: bytes, usage: 'compute' })
     this.current?.dispose()
     this.current = larger
   }
 
-  /** Waits for the turn; the function it gives ends it. */
-  async take(): Promise<() => void> {
-    while (this.turn !== undefined) await this.turn
-    return this.begin()
+  /**
+   * Waits for the turn, in the order of asking; the function it gives ends it. Rejects when
+   * `signal` is aborted or the arena is disposed of first.
+   */
+  take(signal?: AbortSignal): Promise<() => void> {
+    if (signal?.aborted) return Promise.reject(signal.reason)
+    if (this.over) return Promise.reject(new DisposedError('arena'))
+    const end = this.tryTake()
+    if (end !== undefined) return Promise.resolve(end)
+    const { promise, resolve, reject } = Promise.withResolvers<() => void>()
+    const abort = () => {
+      this.waiters.splice(this.waiters.indexOf(waiter), 1)
+      reject(signal?.reason)
+    }
+    const settled = () => signal?.removeEventListener('abort', abort)
+    const waiter: Waiter = {
+      give: (end) => {
+        settled()
+        resolve(end)
+      },
+      refuse: (error) => {
+        settled()
+        reject(error)
+      },
+    }
+    signal?.addEventListener('abort', abort, { once: true })
+    this.waiters.push(waiter)
+    return promise
   }
 
   /** The turn, when nobody holds it. */
   tryTake(): (() => void) | undefined {
-    return this.turn === undefined ? this.begin() : undefined
+    if (this.over) throw new DisposedError('arena')
+    return this.taken ? undefined : this.begin()
   }
 
+  /** Who waits is refused. Memory goes when a run that uses it has ended. */
   dispose(): void {
+    if (this.over) return
+    this.over = true
     this.current?.dispose()
     this.current = undefined
+    for (const { refuse } of this.waiters.splice(0)) refuse(new DisposedError('arena'))
   }
 
   [Symbol.dispose](): void {
@@ -50,14 +96,13 @@ export class Arena implements Disposable {
   }
 
   private begin(): () => void {
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.turn = promise
-    let over = false
+    this.taken = true
+    let ended = false
     return () => {
-      if (over) return
-      over = true
-      this.turn = undefined
-      resolve()
+      if (ended) return
+      ended = true
+      this.taken = false
+      this.waiters.shift()?.give(this.begin())
     }
   }
 }

@@ -18,6 +18,15 @@ export type { BufferType }
 /** What a buffer is for; a hint to the device. */
 export type BufferUsage = 'any' | 'weights' | 'state' | 'compute'
 
+/** What a buffer can be created as; `mapped` ones come from files. */
+const creatable: readonly BufferType[] = ['shared', 'private', 'host']
+
+/** Memory that JavaScript sees, and where it starts in the buffer. */
+interface Window {
+  offset: number
+  memory: ArrayBuffer
+}
+
 /** The most that one ArrayBuffer can hold. */
 const windowBytesMax = 2 ** 32
 
@@ -35,7 +44,7 @@ export class DeviceBuffer extends Owned {
   readonly size: number
   readonly type: BufferType
   readonly usage: BufferUsage
-  private readonly windows: { offset: number; memory: ArrayBuffer }[] = []
+  private windows: Window[] = []
 
   private constructor(
     device: Device,
@@ -54,13 +63,9 @@ export class DeviceBuffer extends Owned {
   /** Throws OutOfMemoryError when the device has less than `size` bytes. */
   static create(device: Device, size: number, type: BufferType, usage: BufferUsage): DeviceBuffer {
     checkSize('size', size)
-    return new DeviceBuffer(
-      device,
-      createBuffer(device.number, type, size, device.id),
-      size,
-      type,
-      usage,
-    )
+    if (!creatable.includes(type)) throw new RangeError(`no buffer can be of type '${type}'`)
+    const handle = createBuffer(device.number, type, size, device.id)
+    return new DeviceBuffer(device, handle, size, type, usage)
   }
 
   /** Part of a file, read only and without a copy. Throws when the file is shorter. */
@@ -90,38 +95,39 @@ export class DeviceBuffer extends Owned {
    */
   window(offset: number, size: number): Uint8Array<ArrayBuffer> {
     this.checkRange(offset, size)
-    const { handle } = this
     if (!this.viewable) {
       throw new LeavenError('UNSUPPORTED', `a ${this.type} buffer cannot be viewed; use get()`)
     }
+    const known = this.windows.find(
+      ({ offset: start, memory }) =>
+        !memory.detached && start <= offset && offset + size <= start + memory.byteLength,
+    )
     // Small buffers are one window, so that no two can overlap.
     const whole = this.size <= windowBytesMax
-    const [start, length] = whole ? [0, this.size] : [offset, size]
-    let window = this.windows.find(
-      (w) => w.offset <= offset && offset + size <= w.offset + w.memory.byteLength,
-    )
-    if (window === undefined) {
-      if (length > windowBytesMax) throw new RangeError(`a window of ${length} bytes is too large`)
-      for (const w of this.windows) {
-        // Detached by its user, by a transfer to a Worker for example: then it is theirs.
-        const end = w.offset + w.memory.byteLength
-        if (start < end && w.offset < start + length) {
-          throw new LeavenError(
-            'UNSUPPORTED',
-            `bytes ${start} to ${start + length} overlap a window`,
-          )
-        }
-      }
-      window = { offset: start, memory: openWindow(handle, start, length, 'buffer') }
-      this.windows.push(window)
-    }
+    const window = known ?? this.openWindow(whole ? 0 : offset, whole ? this.size : size)
     return new Uint8Array(window.memory, offset - window.offset, size)
+  }
+
+  private openWindow(offset: number, size: number): Window {
+    if (size > windowBytesMax) throw new RangeError(`a window of ${size} bytes is too large`)
+    // What its user has detached, by a transfer to a Worker for example, is theirs.
+    this.windows = this.windows.filter((w) => !w.memory.detached)
+    for (const w of this.windows) {
+      if (offset < w.offset + w.memory.byteLength && w.offset < offset + size) {
+        const bytes = `bytes ${offset} to ${offset + size}`
+        throw new LeavenError('UNSUPPORTED', `${bytes} overlap a window`)
+      }
+    }
+    const window = { offset, memory: openWindow(this.handle, offset, size, 'buffer') }
+    this.windows.push(window)
+    return window
   }
 
   /** Copies `bytes` in, at once. */
   set(bytes: ArrayBufferView, offset = 0): void {
-    this.checkRange(offset, bytes.byteLength)
-    setBuffer(this.handle, offset, asBytes(bytes), 'buffer')
+    const source = asBytes(bytes)
+    this.checkRange(offset, source.length)
+    setBuffer(this.handle, offset, source, 'buffer')
   }
 
   /** A copy of bytes [offset, offset + size). */
@@ -134,13 +140,15 @@ export class DeviceBuffer extends Owned {
 
   /** Copies bytes from `offset` on into `target`. */
   getInto(target: ArrayBufferView, offset = 0): void {
-    this.checkRange(offset, target.byteLength)
-    getBuffer(this.handle, offset, asBytes(target), 'buffer')
+    const bytes = asBytes(target)
+    this.checkRange(offset, bytes.length)
+    getBuffer(this.handle, offset, bytes, 'buffer')
   }
 
   /** Sets bytes [offset, offset + size) to `value`, 0 to 255. */
   fill(value: number, offset = 0, size = this.size - offset): void {
     this.checkRange(offset, size)
+    checkByte(value)
     fillBuffer(this.handle, offset, size, value, 'buffer')
   }
 
@@ -150,11 +158,12 @@ export class DeviceBuffer extends Owned {
    */
   override dispose(): void {
     for (const { memory } of this.windows) if (!memory.detached) memory.transfer(0)
-    this.windows.length = 0
+    this.windows = []
     super.dispose()
   }
 
-  private checkRange(offset: number, size: number) {
+  /** @internal Throws RangeError unless bytes [offset, offset + size) exist. */
+  checkRange(offset: number, size: number): void {
     if (this.disposed) throw new DisposedError('buffer')
     checkSize('offset', offset)
     checkSize('size', size)
@@ -162,6 +171,11 @@ export class DeviceBuffer extends Owned {
       throw new RangeError(`${size} bytes at ${offset} of a buffer of ${this.size}`)
     }
   }
+}
+
+/** @internal Throws RangeError unless `value` fits a byte. */
+export const checkByte = (value: number): void => {
+  if (!Number.isInteger(value) || value < 0 || value > 255) throw new RangeError(`byte ${value}`)
 }
 
 const checkSize = (name: string, value: number) => {

@@ -1,5 +1,5 @@
 // Fences: values that grow, signalled by queues and waited for by queues or by JavaScript.
-import { createFence, fenceValue, releaseFence, signalFence } from '../native/programs.ts'
+import { createFence, fenceValue, releaseFence, signalFence } from '../native/queues.ts'
 import { Owned } from './owned.ts'
 
 /** A timeline value, 0 at first. */

@@ -1,29 +1,14 @@
 // Programs: compiled graphs, run any number of times with one native call each.
 import { DisposedError, LeavenError } from '../errors/index.ts'
-import type { DType } from '../native/dtype.ts'
-import { openWindow } from '../native/memory.ts'
-import {
-  createProgram,
-  type NativeBinding,
-  releaseProgram,
-  runProgram,
-  updateProgram,
-} from '../native/programs.ts'
+import { createProgram, releaseProgram, runProgram, updateProgram } from '../native/programs.ts'
 import type { Arena } from './arena.ts'
 import type { DeviceBuffer } from './buffer.ts'
+import { type Lease, OutputLease } from './lease.ts'
 import { Owned } from './owned.ts'
+import { bytesAt, copyOf, type InputData, type Inputs, inputBytes, type Port } from './port.ts'
 import type { Queue } from './queue.ts'
 
-/** Where a named input or output lies. `offset` and `bytes` count from its slot's start. */
-export interface Port {
-  readonly name: string
-  readonly dtype: DType
-  readonly shape: readonly number[]
-  readonly offset: number
-  readonly bytes: number
-  /** The extent that the shape follows, and the bytes that each of it adds. */
-  readonly extent: { readonly index: number; readonly bytesEach: number } | undefined
-}
+export type { InputData, Inputs, Lease, Port }
 
 /** What the compiler tells of an image. */
 export interface ProgramLayout {
@@ -44,16 +29,7 @@ export interface RunOptions {
   extents?: Readonly<Record<string, number>> | undefined
 }
 
-/** Outputs that lie in the program's own memory until `release()`; until then nothing else runs. */
-export interface Lease extends Disposable {
-  /** Nanoseconds of the run on the queue's thread. */
-  readonly nanoseconds: number
-  /** A view of an output, without a copy; its length becomes 0 at `release()`. */
-  view(name: string): Float32Array<ArrayBuffer>
-  release(): void
-}
-
-export type InputData = ArrayBufferView
+export type Outputs = Record<string, Float32Array<ArrayBuffer>>
 
 /** Where a program runs. */
 export interface ProgramPlace {
@@ -65,17 +41,25 @@ export interface ProgramPlace {
   owned?: readonly Disposable[]
 }
 
-/** Bytes of one element, of the dtypes that inputs can have. */
-const elementBytes: Partial<Record<DType, number>> = { f32: 4, i32: 4, u32: 4, u8: 1, i8: 1 }
+const noInputs: Inputs = {}
+const noOptions: RunOptions = {}
+const noExtents = new Uint32Array(0)
 
+/**
+ * A graph that a device can run. Runs of programs that share an arena take turns. Disposing of a
+ * program ends its runs, which reject with DisposedError.
+ */
 export class Program extends Owned {
   readonly layout: ProgramLayout
   private readonly queue: Queue
   private readonly arena: Arena
   private readonly owned: readonly Disposable[]
+  /** The arena's buffer that the program knows. */
   private bound: DeviceBuffer | undefined
   private readonly staging: Uint8Array<ArrayBuffer>
   private readonly extentValues: Uint32Array<ArrayBuffer>
+  /** An output that `run` cannot give as numbers. */
+  private readonly raw: Port | undefined
 
   /** Checks and prepares `layout` natively. */
   constructor(layout: ProgramLayout, { queue, arena, threads = 0, owned = [] }: ProgramPlace) {
@@ -86,15 +70,14 @@ export class Program extends Owned {
     this.owned = owned
     this.staging = new Uint8Array(new ArrayBuffer(layout.inputBytes))
     this.extentValues = new Uint32Array(layout.extents.map(({ max }) => max))
-    const homes = layout.homes.map(({ slot, buffer }) => ({
-      slot,
-      buffer: buffer.handle,
-      offset: 0,
-    }))
+    this.raw = layout.outputs.find(({ dtype }) => dtype !== 'f32')
     try {
-      updateProgram(this.handle, homes, new Uint32Array(0))
+      const homes = layout.homes.map(({ slot, buffer }) => {
+        return { slot, buffer: buffer.handle, offset: 0 }
+      })
+      updateProgram(this.handle, homes, noExtents)
     } catch (error) {
-      this.dispose()
+      super.dispose()
       throw error
     }
   }
@@ -109,18 +92,21 @@ export class Program extends Owned {
    * was written stays for later runs.
    */
   input(name: string): Int32Array<ArrayBuffer> {
-    const port = this.port(this.layout.inputs, name)
-    return new Int32Array(this.staging.buffer, port.offset, port.bytes / 4)
+    const { offset, bytes } = this.port(this.layout.inputs, name)
+    return new Int32Array(this.staging.buffer, offset, Math.floor(bytes / 4))
   }
 
   /**
-   * Runs with `inputs` by name and gives a copy of every output. Rejects with the signal's reason
-   * when aborted: what had been written to state tensors is then undefined.
+   * Runs with `inputs` by name, as they are at the call, and gives a copy of every output, which
+   * must be f32. Rejects with the signal's reason when aborted: what had been written to state
+   * tensors is then undefined.
+   *
+   * ```ts
+   * const { output } = await program.run({ x: new Float32Array(4096) })
+   * ```
    */
-  async run(
-    inputs: Readonly<Record<string, InputData>> = {},
-    options: RunOptions = {},
-  ): Promise<Record<string, Float32Array<ArrayBuffer>>> {
+  async run(inputs: Inputs = noInputs, options: RunOptions = noOptions): Promise<Outputs> {
+    this.expectNumbers()
     const lease = await this.lease(inputs, options)
     try {
       return this.copies()
@@ -131,13 +117,15 @@ export class Program extends Owned {
 
   /** Like `run`, on this thread, which waits. */
   runSync(
-    inputs: Readonly<Record<string, InputData>> = {},
-    options: Pick<RunOptions, 'extents'> = {},
+    inputs: Inputs = noInputs,
+    options: Pick<RunOptions, 'extents'> = noOptions,
   ): Record<string, Float32Array<ArrayBuffer>> {
+    this.expectAlive()
+    this.expectNumbers()
     const end = this.arena.tryTake()
     if (end === undefined) throw new LeavenError('BUSY', 'the program is running')
     try {
-      this.stage(inputs, options)
+      this.stage(inputs, options.extents)
       runProgram(this.handle, this.staging)
       return this.copies()
     } finally {
@@ -145,22 +133,24 @@ export class Program extends Owned {
     }
   }
 
-  /** Runs and lends the outputs where they lie. */
-  async lease(
-    inputs: Readonly<Record<string, InputData>> = {},
-    options: RunOptions = {},
-  ): Promise<Lease> {
-    options.signal?.throwIfAborted()
-    const end = this.arena.tryTake() ?? (await this.arena.take())
+  /** Runs and lends the outputs where they lie, in memory of the program's own. */
+  async lease(inputs: Inputs = noInputs, options: RunOptions = noOptions): Promise<Lease> {
+    const { signal } = options
+    signal?.throwIfAborted()
+    this.expectAlive()
+    const now = this.arena.tryTake()
+    const given = now === undefined ? copyOf(inputs) : inputs
+    const extents = now === undefined ? { ...options.extents } : options.extents
+    const end = now ?? (await this.arena.take(signal))
     try {
-      options.signal?.throwIfAborted()
-      this.stage(inputs, options)
-      const nanoseconds = await this.queue.run(this.handle, this.staging, {
-        signal: options.signal,
-      })
-      return this.lend(nanoseconds, end)
+      this.stage(given, extents)
+      const nanoseconds = await this.queue.run(this.handle, this.staging, options)
+      this.expectAlive()
+      return new OutputLease(this.layout.outputs, this.extentValues, this.bound, nanoseconds, end)
     } catch (error) {
       end()
+      // The run was cancelled because of it.
+      if (!signal?.aborted) this.expectAlive()
       throw error
     }
   }
@@ -170,95 +160,69 @@ export class Program extends Owned {
     for (const part of this.owned) part[Symbol.dispose]()
   }
 
-  private lend(nanoseconds: number, end: () => void): Lease {
-    const windows: ArrayBuffer[] = []
-    const release = () => {
-      for (const window of windows) window.transfer(0)
-      windows.length = 0
-      end()
-    }
-    return {
-      nanoseconds,
-      view: (name) => {
-        const { offset, bytes } = this.extentOf(this.port(this.layout.outputs, name))
-        const window = openWindow(this.arena.buffer!.handle, offset, bytes, 'output')
-        windows.push(window)
-        return new Float32Array(window)
-      },
-      release,
-      [Symbol.dispose]: release,
-    }
+  private expectAlive() {
+    if (this.disposed) throw new DisposedError('program')
   }
 
-  private copies(): Record<string, Float32Array<ArrayBuffer>> {
-    const results: Record<string, Float32Array<ArrayBuffer>> = {}
+  private expectNumbers() {
+    if (this.raw === undefined) return
+    const { name, dtype } = this.raw
+    throw new TypeError(
+      `output '${name}' is ${dtype}: cast it to f32, or take lease().bytes('${name}')`,
+    )
+  }
+
+  private copies(): Outputs {
+    const results: Outputs = {}
     for (const port of this.layout.outputs) {
-      const { offset, bytes } = this.extentOf(port)
-      const copy = new Float32Array(bytes / 4)
-      if (bytes > 0) this.arena.buffer!.getInto(copy, offset)
+      const copy = new Float32Array(bytesAt(port, this.extentValues) / 4)
+      if (copy.length > 0) this.bound!.getInto(copy, port.offset)
       results[port.name] = copy
     }
     return results
   }
 
-  /** The part of a port that this run's extents fill. */
-  private extentOf(port: Port): { offset: number; bytes: number } {
-    if (port.extent === undefined) return port
-    const value = this.extentValues[port.extent.index]!
-    return { offset: port.offset, bytes: value * port.extent.bytesEach }
-  }
-
-  private stage(inputs: Readonly<Record<string, InputData>>, options: RunOptions) {
-    if (this.disposed) throw new DisposedError('program')
-    this.applyExtents(options.extents)
+  private stage(inputs: Inputs, extents: RunOptions['extents']) {
+    this.expectAlive()
+    if (extents !== undefined) this.applyExtents(extents)
     this.bindArena()
-    for (const [name, data] of Object.entries(inputs)) {
+    for (const name in inputs) {
       const port = this.port(this.layout.inputs, name)
-      const { bytes } = this.extentOf(port)
-      if (!ArrayBuffer.isView(data)) throw new TypeError(`input '${name}' must be a typed array`)
-      if (data.byteLength !== bytes) {
-        const size = elementBytes[port.dtype] ?? 1
-        throw new RangeError(
-          `input '${name}' has ${data.byteLength / size} elements, ${bytes / size} are needed`,
-        )
-      }
-      const source = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
-      this.staging.set(source, port.offset)
+      this.staging.set(inputBytes(port, inputs[name]!, this.extentValues), port.offset)
     }
   }
 
-  private applyExtents(values: RunOptions['extents']) {
-    if (values === undefined) return
-    let changed = false
-    const next = this.extentValues.slice()
-    for (const [i, { name, max }] of this.layout.extents.entries()) {
-      const value = values[name]
-      if (value === undefined || value === next[i]) continue
+  private applyExtents(values: Readonly<Record<string, number>>) {
+    let next: Uint32Array | undefined
+    for (const name in values) {
+      const index = this.layout.extents.findIndex((extent) => extent.name === name)
+      const max = this.layout.extents[index]?.max
+      if (max === undefined) throw new RangeError(`there is no extent '${name}'`)
+      const value = values[name]!
       if (!Number.isSafeInteger(value) || value < 0 || value > max) {
         throw new RangeError(`extent '${name}' is ${value} of at most ${max}`)
       }
-      next[i] = value
-      changed = true
+      if (value === this.extentValues[index]) continue
+      next ??= this.extentValues.slice()
+      next[index] = value
     }
-    if (!changed) return
+    if (next === undefined) return
     updateProgram(this.handle, [], next)
     this.extentValues.set(next)
   }
 
   private bindArena() {
     const { slot, bytes } = this.layout.arena
-    if (slot < 0) return
+    if (slot < 0 || bytes === 0) return
     this.arena.reserve(bytes)
     const buffer = this.arena.buffer!
     if (buffer === this.bound) return
-    const binding: NativeBinding = { slot, buffer: buffer.handle, offset: 0 }
-    updateProgram(this.handle, [binding], new Uint32Array(0))
+    updateProgram(this.handle, [{ slot, buffer: buffer.handle, offset: 0 }], noExtents)
     this.bound = buffer
   }
 
   private port(ports: readonly Port[], name: string): Port {
-    const port = ports.find((p) => p.name === name)
-    if (port !== undefined) return port
+    for (const port of ports) if (port.name === name) return port
     const names = ports.map((p) => `'${p.name}'`).join(', ')
     throw new RangeError(`there is no '${name}' here, only ${names || 'nothing'}`)
   }

@@ -8,15 +8,25 @@ import {
   queueSignal,
   queueWait,
   releaseQueue,
-} from '../native/programs.ts'
-import type { DeviceBuffer } from './buffer.ts'
+} from '../native/queues.ts'
+import { checkByte, type DeviceBuffer } from './buffer.ts'
 import type { Device } from './device.ts'
-import type { Fence } from './fence.ts'
+import { Fence } from './fence.ts'
 import { Owned } from './owned.ts'
 
-/** Steps run in the order they were asked for, on a native thread; none blocks JavaScript. */
+/**
+ * Steps run in the order they were asked for, on a native thread; none blocks JavaScript. A step
+ * rejects with its own error, and those behind it run all the same. At most 128 steps may be under
+ * way, over all queues; one more rejects with code `BUSY`. Disposing of a queue cancels its steps.
+ *
+ * ```ts
+ * using queue = device.createQueue()
+ * await queue.copy({ buffer: a }, { buffer: b }, 4096)
+ * ```
+ */
 export class Queue extends Owned {
   readonly device: Device
+  private steps = 0
 
   /** @internal Use `device.createQueue()`. */
   constructor(device: Device) {
@@ -24,46 +34,67 @@ export class Queue extends Owned {
     this.device = device
   }
 
-  /** Copies bytes between buffers or within one. */
+  /** Copies, fills, signals and waits that are under way. */
+  get pending(): number {
+    return this.steps
+  }
+
+  /** Copies `size` bytes between buffers or within one, where they may overlap. */
   async copy(
     from: { buffer: DeviceBuffer; offset?: number },
     to: { buffer: DeviceBuffer; offset?: number },
     size: number,
   ): Promise<void> {
-    const place = (p: { buffer: DeviceBuffer; offset?: number }) => ({
-      buffer: p.buffer.handle,
-      offset: p.offset ?? 0,
-    })
-    await queueCopy(this.handle, place(from), place(to), size)
+    const place = ({ buffer, offset = 0 }: { buffer: DeviceBuffer; offset?: number }) => {
+      buffer.checkRange(offset, size)
+      return { buffer: buffer.handle, offset }
+    }
+    await this.until(queueCopy(this.handle, place(from), place(to), size))
   }
 
+  /** Sets bytes [offset, offset + size) of a buffer to `value`, 0 to 255. */
   async fill(
     buffer: DeviceBuffer,
     value: number,
     offset = 0,
     size = buffer.size - offset,
   ): Promise<void> {
-    await queueFill(this.handle, buffer.handle, offset, size, value)
+    buffer.checkRange(offset, size)
+    checkByte(value)
+    await this.until(queueFill(this.handle, buffer.handle, offset, size, value))
   }
 
   /** Signals `fence` when everything before is done. */
   async signal(fence: Fence, value: number): Promise<void> {
-    await queueSignal(this.handle, fence.handle, value)
+    await this.until(queueSignal(this.handle, fence.handle, value))
   }
 
-  /** Holds back everything after until `fence` has reached `value`. */
+  /**
+   * Holds back everything after until `fence` has reached `value`. Rejects when the fence, or the
+   * queue that was to signal it, is disposed of before.
+   */
   async wait(fence: Fence, value: number, o: { signal?: AbortSignal } = {}): Promise<void> {
-    await queueWait(this.handle, fence.handle, value, o.signal)
+    await this.until(queueWait(this.handle, fence.handle, value, o.signal))
   }
 
   /** Resolves when everything asked for so far is done. */
   async synchronize(): Promise<void> {
-    using fence = new (await import('./fence.ts')).Fence()
+    using fence = new Fence()
     await this.signal(fence, 1)
   }
 
   /** @internal Runs a native program; resolves to nanoseconds on the queue's thread. */
-  async run(program: number, input: Uint8Array, options: JobOptions): Promise<number> {
-    return (await queueRun(this.handle, program, input, options)).nanoseconds
+  run(program: number, input: Uint8Array, options: JobOptions): Promise<number> {
+    return queueRun(this.handle, program, input, options)
+  }
+
+  /** Waits for a step, and keeps the queue from being collected before, which would cancel it. */
+  private async until(step: Promise<number>): Promise<void> {
+    this.steps += 1
+    try {
+      await step
+    } finally {
+      this.steps -= 1
+    }
   }
 }

@@ -3,11 +3,12 @@
 // Lifetimes are known beforehand, so places are chosen largest first, each at the lowest offset
 // free for its lifetime (Pisarchyk and Lee 2020, arXiv:2001.03288): the peak then comes close to
 // the largest set alive at once, which a free list walked in running order can miss by half.
-import { rowBytes } from '../native/dtype.ts'
 import { ops } from '../native/ops.gen.ts'
 import type { Schedule } from './schedule.ts'
 import { storageOf } from './schedule.ts'
-import type { Node, Tensor } from './tensor.ts'
+import { type Node, sizeBytes, type Tensor } from './tensor.ts'
+
+export { sizeBytes }
 
 export interface Allocation {
   /** Bytes from the arena's start, for every tensor that owns memory of the program. */
@@ -126,12 +127,4 @@ const insertionPoint = (placed: readonly Block[], offset: number): number => {
 
 const align = (bytes: number): number => Math.ceil(bytes / alignment) * alignment
 
-/** An empty tensor has a place too. */
-const alignedSize = (tensor: Tensor): number => align(Math.max(1, sizeBytes(tensor)))
-
-/** Bytes of a contiguous tensor with every extent at its maximum. */
-export const sizeBytes = (tensor: Tensor): number => {
-  const [first, ...inner] = tensor.shape
-  if (inner.length === 0) return rowBytes(tensor.dtype, first!)
-  return inner.includes(0) ? 0 : tensor.strides[0]! * first!
-}
+const alignedSize = (tensor: Tensor): number => align(sizeBytes(tensor))

@@ -97,7 +97,12 @@ const prepare = (layout: ProgramLayout, device: Device, options: CompileOptions)
   const owned: Disposable[] = []
   if (options.queue === undefined) owned.push(queue)
   if (options.arena === undefined) owned.push(arena)
-  return new Program(layout, { queue, arena, threads: options.threads, owned })
+  try {
+    return new Program(layout, { queue, arena, threads: options.threads, owned })
+  } catch (error) {
+    for (const part of owned) part[Symbol.dispose]()
+    throw error
+  }
 }
 
 /** Compiles, runs once and forgets the program: copies of all outputs by name. */

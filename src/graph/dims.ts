@@ -30,3 +30,34 @@ export const sameDim = (a: Dim, b: Dim): boolean => {
   if (typeof a === 'number' || typeof b === 'number') return a === b
   return a.index === b.index && a.multiple === b.multiple
 }
+
+/** The product of all sizes, with every extent at its maximum. */
+export const countOf = (dims: readonly Dim[]): number => dims.map(maxOf).reduce((a, b) => a * b, 1)
+
+/** The dimension that follows an extent, or -1. */
+export const extentAxis = (dims: readonly Dim[]): number =>
+  dims.findIndex((dim) => typeof dim !== 'number')
+
+/**
+ * Whether only the outermost size may vary. Memory is laid out for the largest sizes, so that
+ * elsewhere a smaller one leaves gaps.
+ */
+export const variesOutside = (dims: readonly Dim[]): boolean =>
+  countOf(dims.slice(0, Math.max(0, extentAxis(dims)))) === 1
+
+/** Tensors have fewer values than this; native code holds to it as well. */
+const countMax = 2 ** 48
+
+/** What is wrong with the sizes of a tensor whose rows are whole blocks of `blockLength` values. */
+export const complaintOf = (dims: readonly Dim[], blockLength: number): string | undefined => {
+  if (dims.length < 1 || dims.length > 4) return 'one to four sizes are needed'
+  if (!dims.every((dim) => Number.isSafeInteger(maxOf(dim)) && maxOf(dim) >= 0)) {
+    return 'sizes are whole numbers'
+  }
+  if (dims.filter((dim) => typeof dim !== 'number').length > 1) return 'two sizes follow extents'
+  if (!(countOf(dims.map((dim) => Math.max(1, maxOf(dim)))) < countMax)) return 'too many values'
+  const last = dims.at(-1)!
+  const whole = typeof last === 'number' ? last : last.multiple
+  if (whole % blockLength !== 0) return 'a row is whole blocks'
+  return undefined
+}

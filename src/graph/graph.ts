@@ -1,12 +1,12 @@
 // A graph: tensors and the nodes that compute them, in the order they were made.
 import type { DeviceBuffer } from '../device/buffer.ts'
 import { ShapeError } from '../errors/index.ts'
-import { type DType, dtypeOfCode, rowBytes } from '../native/dtype.ts'
+import { type DType, dtypeOfCode, isDType } from '../native/dtype.ts'
 import { dtypes, ops } from '../native/ops.gen.ts'
 import { inferShapes, type NativeShape } from '../native/shapes.ts'
-import { type Dim, type Extent, maxOf, sizeAt } from './dims.ts'
+import { complaintOf, type Dim, type Extent, maxOf, sizeAt, variesOutside } from './dims.ts'
 import { type OpName, type Params, packParams } from './params.ts'
-import { type Node, type Origin, Tensor } from './tensor.ts'
+import { type Home, type Node, type Origin, sizeBytes, Tensor } from './tensor.ts'
 
 /** A named result. */
 export interface Output {
@@ -32,15 +32,20 @@ export class Graph {
 
   /** A size that each run may choose, from 0 to `max`. */
   extent(name: string, max: number): Extent {
-    if (!Number.isSafeInteger(max) || max < 1)
-      throw new RangeError(`extent ${name}: maximum ${max}`)
+    if (!Number.isInteger(max) || max < 1 || max > 0xffff_ffff) {
+      throw new RangeError(`extent '${name}': maximum ${max}`)
+    }
+    if (this.extents.some((e) => e.name === name)) {
+      throw new RangeError(`extent '${name}' exists already`)
+    }
     const extent = { name, index: this.extents.length, max, multiple: 1 }
     this.extents.push(extent)
     return extent
   }
 
-  /** Data that comes with every run. Names are unique. */
+  /** Data that comes with every run. Names are unique; an extent may be the first size only. */
   input(name: string, dtype: DType, dims: readonly Dim[]): Tensor {
+    expectOutside('input', dims)
     const taken = this.inputs.some((t) => t.origin.kind === 'input' && t.origin.name === name)
     if (taken) throw new RangeError(`input '${name}' exists already`)
     const tensor = this.tensor(dtype, dims, { kind: 'input', name })
@@ -50,16 +55,18 @@ export class Graph {
 
   /** Constant memory in `buffer`, read by every run. */
   weight(buffer: DeviceBuffer, offset: number, dtype: DType, dims: readonly number[]): Tensor {
-    return this.tensor(dtype, dims, { kind: 'home', home: { lifetime: 'weight', buffer, offset } })
+    return this.home({ lifetime: 'weight', buffer, offset }, dtype, dims)
   }
 
   /** Memory in `buffer` that runs update in place. */
   state(buffer: DeviceBuffer, offset: number, dtype: DType, dims: readonly number[]): Tensor {
-    return this.tensor(dtype, dims, { kind: 'home', home: { lifetime: 'state', buffer, offset } })
+    return this.home({ lifetime: 'state', buffer, offset }, dtype, dims)
   }
 
-  /** Names a result. */
+  /** Names a result; an extent may be its first size only. */
   output(name: string, tensor: Tensor): void {
+    if (tensor.graph !== this) throw new TypeError(`output '${name}' belongs to another graph`)
+    expectOutside('output', tensor.dims)
     if (this.outputs.some((o) => o.name === name))
       throw new RangeError(`output '${name}' exists already`)
     this.outputs.push({ name, tensor })
@@ -87,6 +94,8 @@ export class Graph {
     const node: Node = { op, sources, params: packed, outputs: [], label: this.labels.join('.') }
     const updated = ops[op].updates
     for (const [i, { dtype, dims }] of shapes.entries()) {
+      const complaint = complaintOf(dims, dtypes[dtype].blockLength)
+      if (complaint !== undefined) throw new ShapeError(op, [dims.map(maxOf)], complaint)
       const target = i === 0 && updated >= 0 ? sources[updated] : undefined
       const origin: Origin = { kind: 'node', node, output: i }
       const output = new Tensor(this, dtype, target?.dims ?? dims, origin, target?.strides)
@@ -96,16 +105,24 @@ export class Graph {
     return node.outputs[0]!
   }
 
+  private home(home: Home, dtype: DType, dims: readonly number[]): Tensor {
+    const tensor = this.tensor(dtype, dims, { kind: 'home', home })
+    home.buffer.checkRange(home.offset, sizeBytes(tensor))
+    return tensor
+  }
+
   private tensor(dtype: DType, dims: readonly Dim[], origin: Origin): Tensor {
-    const sizes = dims.map(maxOf)
-    const sound = sizes.every((n) => Number.isSafeInteger(n) && n >= 0)
-    if (dims.length < 1 || dims.length > 4 || !sound) {
-      throw new ShapeError('tensor', [sizes], 'one to four sizes are needed')
-    }
-    if (Number.isNaN(rowBytes(dtype, sizes.at(-1)!))) {
-      throw new ShapeError('tensor', [sizes], `a row of ${dtype} is whole blocks`)
-    }
+    if (!isDType(dtype)) throw new RangeError(`there is no dtype '${dtype}'`)
+    const complaint = complaintOf(dims, dtypes[dtype].blockLength)
+    if (complaint !== undefined) throw new ShapeError('tensor', [dims.map(maxOf)], complaint)
+    const foreign = dims.find((dim) => typeof dim !== 'number' && !this.owns(dim))
+    if (foreign !== undefined) throw new TypeError('an extent belongs to another graph')
     return new Tensor(this, dtype, dims, origin)
+  }
+
+  private owns({ index, name, max }: Extent): boolean {
+    const own = this.extents[index]
+    return own?.name === name && own.max === max
   }
 
   /** Native shape inference, asked once more per extent to learn which sizes follow it. */
@@ -131,6 +148,11 @@ export class Graph {
     }
     return atMax.map(({ dtype }, o) => ({ dtype: dtypeOfCode(dtype), dims: trim(dims[o]!, rank) }))
   }
+}
+
+const expectOutside = (what: string, dims: readonly Dim[]) => {
+  if (variesOutside(dims)) return
+  throw new ShapeError(what, [dims.map(maxOf)], 'an extent must be the first size')
 }
 
 const extentsOf = (sources: readonly (Tensor | undefined)[]): Extent[] => {

@@ -4,8 +4,8 @@ import type { DeviceBuffer } from '../device/buffer.ts'
 import type { Port, ProgramLayout } from '../device/program.ts'
 import { bufferTypes } from '../native/memory.ts'
 import { dtypes, ops } from '../native/ops.gen.ts'
-import { type Allocation, sizeBytes } from './allocate.ts'
-import { maxOf } from './dims.ts'
+import type { Allocation } from './allocate.ts'
+import { extentAxis, maxOf } from './dims.ts'
 import type { Graph } from './graph.ts'
 import {
   access,
@@ -19,7 +19,7 @@ import {
 } from './image.ts'
 import type { Schedule } from './schedule.ts'
 import { storageOf } from './schedule.ts'
-import type { Node, Tensor } from './tensor.ts'
+import { type Node, sizeBytes, type Tensor } from './tensor.ts'
 import { atOnce } from './turns.ts'
 
 const inputAlignment = 64
@@ -109,7 +109,8 @@ class Lowering {
   }
 
   private addArena() {
-    if (this.allocation.peakBytes === 0) return
+    // Tensors without bytes have a place as well.
+    if (this.allocation.offsets.size === 0) return
     this.arenaSlot = this.addSlot('arena', this.allocation.peakBytes, access.read | access.write)
   }
 
@@ -176,19 +177,17 @@ class Lowering {
     if (known !== undefined) return known
     const { slot, offset } = this.place(tensor)
     const rank = tensor.dims.length
-    const size = (d: number) => (d < rank ? maxOf(tensor.dims[rank - 1 - d]!) : 1)
-    const outer = outerStride(tensor)
-    const stride = (d: number) => (d < rank ? tensor.strides[rank - 1 - d]! : outer)
-    const extentAxis = tensor.dims.findIndex((dim) => typeof dim !== 'number')
-    const extent = tensor.dims[extentAxis]
+    const ne = [0, 1, 2, 3].map((d) => (d < rank ? maxOf(tensor.dims[rank - 1 - d]!) : 1))
+    const axis = extentAxis(tensor.dims)
+    const extent = tensor.dims[axis]
     const index = this.tensors.push({
       slot,
       dtype: dtypes[tensor.dtype].code,
       offset,
-      ne: [0, 1, 2, 3].map(size),
-      nb: [0, 1, 2, 3].map(stride),
+      ne,
+      nb: nativeStrides(tensor, ne),
       extent: typeof extent === 'object' ? extent.index + 1 : 0,
-      extentDim: typeof extent === 'object' ? rank - 1 - extentAxis : 0,
+      extentDim: typeof extent === 'object' ? rank - 1 - axis : 0,
       extentMultiple: typeof extent === 'object' ? extent.multiple : 0,
     })
     this.indices.set(tensor, index - 1)
@@ -242,11 +241,21 @@ class Lowering {
   }
 }
 
-/** The stride of dimensions of one element that the tensor does not have. */
-const outerStride = ({ dtype, strides, shape }: Tensor): number => {
-  const { blockLength } = dtypes[dtype]
-  const count = shape.length === 1 ? shape[0]! / blockLength : shape[0]!
-  return strides[0]! * count
+/**
+ * Four strides, innermost first. Where there is one element at most a stride means nothing; it is
+ * then what it would be without gaps, which every kernel takes.
+ */
+const nativeStrides = (tensor: Tensor, ne: readonly number[]): number[] => {
+  const { blockLength, blockBytes } = dtypes[tensor.dtype]
+  const rank = tensor.dims.length
+  const nb: number[] = []
+  let next: number = blockBytes
+  for (const [d, n] of ne.entries()) {
+    const stride = n > 1 ? tensor.strides[rank - 1 - d]! : next
+    nb.push(stride)
+    next = stride * (d === 0 ? n / blockLength : n)
+  }
+  return nb
 }
 
 /** Bytes from the tensor's first to behind its last element. */

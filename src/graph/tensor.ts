@@ -1,9 +1,9 @@
 // Tensors of a graph: descriptions of values, not values. Methods add nodes to the graph.
 import type { DeviceBuffer } from '../device/buffer.ts'
 import { ShapeError } from '../errors/index.ts'
-import { type DType, rowBytes } from '../native/dtype.ts'
+import { type DType, isDType, rowBytes } from '../native/dtype.ts'
 import { dtypes, gluKinds } from '../native/ops.gen.ts'
-import { type Dim, maxOf, sameDim, times } from './dims.ts'
+import { complaintOf, countOf, type Dim, extentAxis, maxOf, sameDim, times } from './dims.ts'
 import type { Graph } from './graph.ts'
 import type { OpName } from './params.ts'
 
@@ -114,11 +114,15 @@ export class Tensor {
 
   // ── views: the same memory, seen otherwise ──────────────────────────────────────────────────
 
-  /** The same values in other dimensions, of the same count; needs contiguous memory. */
+  /**
+   * The same values in other dimensions, of the same count; needs contiguous memory. What lies
+   * outside of an extent keeps its count, since the extent's own memory may be filled in part.
+   */
   reshape(dims: readonly Dim[]): Tensor {
-    const count = (list: readonly Dim[]) => list.map(maxOf).reduce((a, b) => a * b, 1)
-    if (count(dims) !== count(this.dims) || !sameExtents(dims, this.dims)) {
-      throw new ShapeError('reshape', [this.shape, dims.map(maxOf)], 'sizes differ')
+    const complaint =
+      complaintOf(dims, dtypes[this.dtype].blockLength) ?? reshapeComplaint(this.dims, dims)
+    if (complaint !== undefined) {
+      throw new ShapeError('reshape', [this.shape, dims.map(maxOf)], complaint)
     }
     if (!this.isContiguous) {
       throw new ShapeError('reshape', [this.shape], 'the tensor is not contiguous; copy it first')
@@ -147,7 +151,8 @@ export class Tensor {
   /** Elements [begin, end) of one dimension. */
   slice(axis: number, begin: number, end: number): Tensor {
     const dim = this.dims[axis]
-    if (typeof dim !== 'number' || !(begin >= 0 && begin <= end && end <= dim)) {
+    const whole = Number.isInteger(begin) && Number.isInteger(end)
+    if (typeof dim !== 'number' || !whole || begin < 0 || begin > end || end > dim) {
       throw new ShapeError('slice', [this.shape, [axis, begin, end]], 'out of range')
     }
     const { blockLength } = dtypes[this.dtype]
@@ -156,7 +161,8 @@ export class Tensor {
       throw new ShapeError('slice', [this.shape, [axis, begin, end]], 'cuts a block')
     }
     const dims = this.dims.map((size, i) => (i === axis ? end - begin : size))
-    const offset = (begin / step) * this.strides[axis]!
+    // What has no values lies nowhere: their place may be behind the end.
+    const offset = countOf(dims) === 0 ? 0 : (begin / step) * this.strides[axis]!
     return new Tensor(
       this.graph,
       this.dtype,
@@ -180,6 +186,7 @@ export class Tensor {
 
   /** A contiguous copy in another dtype. */
   cast(dtype: DType): Tensor {
+    if (!isDType(dtype)) throw new RangeError(`there is no dtype '${dtype}'`)
     return this.graph.node('copy', [this], { dtype: dtypes[dtype].code })
   }
 
@@ -192,7 +199,10 @@ export class Tensor {
     return this.graph.node('get_rows', [this, rows])
   }
 
-  /** This table with `values` [count, n] written over its `rows` [count]; negative rows are not. */
+  /**
+   * This table with `values` [count, n] written over its `rows` [count]; negative rows are not.
+   * It is the same memory: whoever reads this tensor in a later node sees the change as well.
+   */
   setRows(values: Tensor, rows: Tensor): Tensor {
     return this.graph.node('set_rows', [this, values, rows])
   }
@@ -265,13 +275,18 @@ export const contiguousStrides = (dtype: DType, dims: readonly Dim[]): number[] 
   return strides
 }
 
-/** Whether the extents of both lists make the same count for every value. */
-const sameExtents = (a: readonly Dim[], b: readonly Dim[]): boolean => {
+/** Bytes of the tensor's values without gaps, with every extent at its maximum. */
+export const sizeBytes = ({ dtype, dims }: Tensor): number =>
+  rowBytes(dtype, maxOf(dims.at(-1)!)) * countOf(dims.slice(0, -1))
+
+/** Why values in dimensions `from` cannot be seen in dimensions `to`. */
+const reshapeComplaint = (from: readonly Dim[], to: readonly Dim[]): string | undefined => {
   const product = (dims: readonly Dim[]): Dim => {
-    const extents = dims.filter((dim) => typeof dim !== 'number')
-    if (extents.length > 1) throw new RangeError('a shape has at most one extent')
+    const extent = dims[extentAxis(dims)]
     const numbers = dims.filter((dim) => typeof dim === 'number').reduce((x, y) => x * y, 1)
-    return extents[0] === undefined ? numbers : times(extents[0], numbers)
+    return typeof extent === 'object' ? times(extent, numbers) : numbers
   }
-  return sameDim(product(a), product(b))
+  if (!sameDim(product(from), product(to))) return 'sizes differ'
+  const outside = (dims: readonly Dim[]) => countOf(dims.slice(0, Math.max(0, extentAxis(dims))))
+  return outside(from) === outside(to) ? undefined : 'an extent keeps what lies outside of it'
 }

@@ -1,151 +1,122 @@
-// How native work reports its end: one pipe per JavaScript VM, read as a stream. The stream keeps
-// the process alive, so it is open only while jobs are under way, and a little longer. Bun cannot
-// read a pipe of ours on Windows: there it is polled while jobs are under way, and elsewhere when
-// LEAVEN_CHANNEL is `poll`, for tests.
+// How native work reports its end. Messages wait in native memory; a pipe, read as a stream, says
+// that there are some. The stream keeps the process alive, so it is open only while jobs are under
+// way, and a little longer. Bun cannot read a pipe of ours on Windows: there it looks from time to
+// time, and elsewhere when LEAVEN_CHANNEL is `poll`, for tests.
 import { ptr } from 'bun:ffi'
 import { closeSync } from 'node:fs'
-import { DeviceError } from '../errors/index.ts'
 import { native } from './library.ts'
-import { expectHandle, type Problem, problemBytes, readProblem } from './status.ts'
-
-/** Bytes of one message, the struct `Message` of zig/runtime/channel.zig. */
-const messageBytes = 256
-const headerBytes = messageBytes - problemBytes
+import { type Problem, problemBytes, readProblem, Status } from './status.ts'
+import { vm } from './vm.ts'
 
 /**
  * A pause between two tokens does not close the stream; waiting longer delays nobody's exit much.
  */
 const lingerMs = 20
 
-/** The end of a job. */
-export interface Completion {
-  problem: Problem
-  nanoseconds: number
+const polls = process.platform === 'win32' || process.env.LEAVEN_CHANNEL === 'poll'
+
+/** A step of a small model ends sooner than a timer fires: the first looks do not wait for one. */
+const eagerMs = 2
+const pollMs = 1
+
+/** What wants to know of a job. */
+export interface JobListener {
+  /** The job is over, with this problem if it has failed. */
+  end(nanoseconds: number, problem: Problem | undefined): void
+  /** A segment of the job waits for JavaScript. */
+  segment(index: number): void
 }
 
-interface Waiting {
-  end: (completion: Completion) => void
-  /** Called when a segment of the job waits for JavaScript. */
-  segment: ((segment: number) => void) | undefined
-}
-
-const waiting = new Map<number, Waiting>()
-let channel = 0
-let nextJob = 1
+const listeners = new Map<number, JobListener>()
+let nextJob = 0
 let closeReader: (() => void) | undefined
-let lingering: Timer | undefined
-/** Settles when the last reader is gone. A stream being cancelled may still swallow a message. */
-let closing: Promise<void> | undefined
-
-/** The VM's channel, made on first use. */
-export const channelHandle = (): number => {
-  if (channel === 0) channel = expectHandle(native.leaven_channel_create(), 'channel')
-  return channel
-}
+let lingers = false
+let lastEnd = 0
 
 /** A number for a new job that no job under way has. */
 export const jobNumber = (): number => {
   do nextJob = (nextJob + 1) >>> 0
-  while (nextJob === 0 || waiting.has(nextJob))
+  while (listeners.has(nextJob))
   return nextJob
 }
 
-/** Undefined when a job may be submitted now; else when to ask again. */
-export const channelReady = (): Promise<void> | undefined => closing
-
-/**
- * Calls `end` when `job` is over, and `segment` each time one of its segments waits for
- * JavaScript. Call it after the job has been accepted, in the same turn.
- */
-export const expectCompletion = (
-  job: number,
-  end: (completion: Completion) => void,
-  segment?: (segment: number) => void,
-): void => {
-  waiting.set(job, { end, segment })
-  if (lingering !== undefined) {
-    clearTimeout(lingering)
-    lingering = undefined
-  }
-  if (polls) startPolling()
-  else if (closeReader === undefined) openReader()
-}
-
-const polls = process.platform === 'win32' || process.env.LEAVEN_CHANNEL === 'poll'
-
-/** A step of a small model ends sooner than a timer fires: the first polls do not wait for one. */
-const eagerMs = 2
-const pollMs = 1
-const inbox = new Uint8Array(new ArrayBuffer(64 * messageBytes))
-let polling = false
-
-const startPolling = () => {
-  if (polling) return
-  polling = true
-  let since = performance.now()
-  const poll = () => {
-    const size = native.leaven_channel_poll(channelHandle(), ptr(inbox), inbox.length)
-    for (let at = 0; at < size; at += messageBytes) deliver(inbox, at)
-    polling = waiting.size > 0
-    if (!polling) return
-    const now = performance.now()
-    if (size > 0) since = now
-    if (now - since < eagerMs) setImmediate(poll)
-    else setTimeout(poll, pollMs)
-  }
-  setImmediate(poll)
+/** Tells `listener` of `job`. Call it when the job has been accepted, in the same turn. */
+export const listen = (job: number, listener: JobListener): void => {
+  listeners.set(job, listener)
+  if (closeReader === undefined) openReader()
 }
 
 const openReader = () => {
-  const descriptor = native.leaven_channel_reader(channelHandle())
-  if (descriptor < 0) throw new DeviceError('cpu', 'no file descriptor is free')
+  const descriptor = polls ? -1 : native.leaven_vm_reader(vm())
+  if (descriptor < 0) {
+    startPolling()
+    return
+  }
   const reader = Bun.file(descriptor).stream().getReader()
   closeReader = () => {
     closeReader = undefined
-    closing = reader.cancel().finally(() => {
-      closeSync(descriptor)
-      closing = undefined
-    })
+    void reader.cancel().finally(() => closeSync(descriptor))
   }
   void receive(reader)
 }
 
-const receive = async (reader: ReadableStreamDefaultReader<Uint8Array>) => {
-  let rest = new Uint8Array(0)
-  for (;;) {
-    const { value, done } = await reader.read()
-    if (done || value === undefined) return
-    let bytes = value
-    if (rest.length > 0) {
-      bytes = new Uint8Array(rest.length + value.length)
-      bytes.set(rest)
-      bytes.set(value, rest.length)
-    }
-    let at = 0
-    for (; at + messageBytes <= bytes.length; at += messageBytes) deliver(bytes, at)
-    rest = bytes.slice(at)
-    if (waiting.size === 0 && lingering === undefined) {
-      lingering = setTimeout(() => {
-        lingering = undefined
-        if (waiting.size === 0) closeReader?.()
-      }, lingerMs)
-    }
+/** For want of a pipe. */
+const startPolling = () => {
+  let over = false
+  closeReader = () => {
+    closeReader = undefined
+    over = true
   }
+  const poll = () => {
+    if (over) return
+    takeMessages()
+    if (listeners.size === 0) closeReader?.()
+    else if (performance.now() - lastEnd < eagerMs) setImmediate(poll)
+    else setTimeout(poll, pollMs)
+  }
+  lastEnd = performance.now()
+  setImmediate(poll)
 }
 
-const deliver = (bytes: Uint8Array, at: number) => {
-  const view = new DataView(bytes.buffer, bytes.byteOffset + at, headerBytes)
-  const job = view.getUint32(0, true)
-  const entry = waiting.get(job)
-  if (entry === undefined) return
-  const segment = view.getUint32(4, true)
+const receive = async (reader: ReadableStreamDefaultReader<Uint8Array>) => {
+  do takeMessages()
+  while (!(await reader.read()).done)
+}
+
+/** The struct `Message` of zig/runtime/channel.zig. */
+const message = new DataView(new ArrayBuffer(256))
+const messageAddress = ptr(message)
+const problemOffset = message.byteLength - problemBytes
+
+const takeMessages = () => {
+  while (native.leaven_vm_take(vm(), messageAddress) !== 0) deliver()
+  if (listeners.size > 0 || lingers) return
+  lingers = true
+  setTimeout(closeIdle, lingerMs)
+}
+
+const deliver = () => {
+  const job = message.getUint32(0, true)
+  const listener = listeners.get(job)
+  if (listener === undefined) return
+  const segment = message.getUint32(4, true)
   if (segment > 0) {
-    entry.segment?.(segment - 1)
+    listener.segment(segment - 1)
     return
   }
-  waiting.delete(job)
-  entry.end({
-    nanoseconds: view.getFloat64(8, true),
-    problem: readProblem(bytes, at + headerBytes),
-  })
+  listeners.delete(job)
+  lastEnd = performance.now()
+  const failed = message.getUint32(problemOffset, true) !== Status.ok
+  listener.end(
+    message.getFloat64(8, true),
+    failed ? readProblem(message, problemOffset) : undefined,
+  )
+}
+
+/** One timer for many jobs: it is not set anew with each of them. */
+const closeIdle = () => {
+  const idle = listeners.size === 0
+  lingers = idle && performance.now() - lastEnd < lingerMs
+  if (lingers) setTimeout(closeIdle, lingerMs)
+  else if (idle) closeReader?.()
 }

@@ -64,7 +64,13 @@ const profileBytes = 16
 /** One answer per record of an image whose tensors have slots of their own. */
 export const profileImage = (device: number, image: Uint8Array, records: number): Profile[] => {
   const bytes = new Uint8Array(new ArrayBuffer(Math.max(1, records) * profileBytes))
-  const status = native.leaven_profile(device, address(image), image.length, address(bytes))
+  const status = native.leaven_profile(
+    device,
+    address(image),
+    image.length,
+    address(bytes),
+    records,
+  )
   expectOk(status, `device ${device}`)
   const view = new DataView(bytes.buffer)
   return Array.from({ length: records }, (_, i) => ({

@@ -1,7 +1,9 @@
 // Native buffers as JavaScript sees them: handles, windows, copies in and out.
-import { type Pointer, ptr, toArrayBuffer } from 'bun:ffi'
+import { type Pointer, ptr } from 'bun:ffi'
+import { lend } from './lent.ts'
 import { native } from './library.ts'
 import { errorOf, expectHandle, expectOk, lastProblem } from './status.ts'
+import { vm } from './vm.ts'
 
 /** Codes of `BufferType` in zig/runtime/image.zig. */
 export const bufferTypes = { shared: 0, private: 1, mapped: 2, host: 3 } as const
@@ -13,11 +15,13 @@ export const createBuffer = (
   type: BufferType,
   size: number,
   what: string,
-): number => expectHandle(native.leaven_buffer_create(device, bufferTypes[type], size), what)
+): number => expectHandle(native.leaven_buffer_create(vm(), device, bufferTypes[type], size), what)
 
 /** Bytes [offset, offset + size) of a file, read only. Throws when they do not exist. */
-export const mapBuffer = (device: number, path: string, offset: number, size: number): number =>
-  expectHandle(native.leaven_buffer_map(device, ptr(cString(path)), offset, size), path)
+export const mapBuffer = (device: number, path: string, offset: number, size: number): number => {
+  const handle = native.leaven_buffer_map(vm(), device, ptr(cString(path)), offset, size)
+  return expectHandle(handle, path)
+}
 
 export const releaseBuffer = (handle: number, what: string): void =>
   expectOk(native.leaven_buffer_release(handle), what)
@@ -33,20 +37,11 @@ export const openWindow = (
   what: string,
 ): ArrayBuffer => {
   if (size === 0) return new ArrayBuffer(0)
-  const window = native.leaven_window(handle) as Pointer | null
+  const window = native.leaven_window(handle, offset, size) as Pointer | null
   if (window === null) throw errorOf(lastProblem(), what)
-  const address = native.leaven_window_address(window) as Pointer
-  return wrap(address, offset, size, window, releaser)
+  const start = native.leaven_window_address(window) as Pointer
+  return lend(start, offset, size, window, releaser)
 }
-
-/** The form with a deallocator, which Bun has and its types leave out. */
-const wrap = toArrayBuffer as (
-  address: Pointer,
-  offset: number,
-  size: number,
-  context: Pointer,
-  deallocator: Pointer,
-) => ArrayBuffer
 
 const releaser = native.leaven_window_releaser() as Pointer
 
@@ -73,6 +68,8 @@ export const address = (bytes: ArrayBufferView): Pointer =>
   ptr((bytes.byteLength === 0 ? nothing : bytes) as Uint8Array)
 
 const cString = (text: string): Uint8Array => {
+  if (typeof text !== 'string') throw new TypeError(`a path must be a string, not ${typeof text}`)
+  if (text.includes('\0')) throw new TypeError('a path must not have a zero in it')
   const bytes = new TextEncoder().encode(text)
   const terminated = new Uint8Array(new ArrayBuffer(bytes.length + 1))
   terminated.set(bytes)

@@ -28,18 +28,18 @@ export interface Problem {
 }
 
 export const problemBytes = 240
+const headerBytes = 24
 
 const decoder = new TextDecoder()
 
 /** Reads the struct `Problem` of zig/runtime/problem.zig. */
-export const readProblem = (bytes: Uint8Array, at = 0): Problem => {
-  const view = new DataView(bytes.buffer, bytes.byteOffset + at, problemBytes)
-  const size = view.getUint32(4, true)
+export const readProblem = (view: DataView, at = 0): Problem => {
+  const size = Math.min(view.getUint32(at + 4, true), problemBytes - headerBytes)
   return {
-    status: view.getUint32(0, true),
-    message: decoder.decode(bytes.subarray(at + 24, at + 24 + size)),
-    a: view.getFloat64(8, true),
-    b: view.getFloat64(16, true),
+    status: view.getUint32(at, true),
+    message: decoder.decode(new Uint8Array(view.buffer, view.byteOffset + at + headerBytes, size)),
+    a: view.getFloat64(at + 8, true),
+    b: view.getFloat64(at + 16, true),
   }
 }
 
@@ -73,11 +73,12 @@ export const errorOf = (problem: Problem, what: string): LeavenError => {
   }
 }
 
-const scratch = new Uint8Array(new ArrayBuffer(problemBytes))
+const scratch = new DataView(new ArrayBuffer(problemBytes))
+const scratchAddress = ptr(scratch)
 
 /** The problem of the native call that has just failed on this thread. */
 export const lastProblem = (): Problem => {
-  native.leaven_problem(ptr(scratch))
+  native.leaven_problem(scratchAddress)
   return readProblem(scratch)
 }
 

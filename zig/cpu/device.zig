@@ -67,6 +67,10 @@ fn planOf(kernels: *const isa.KernelTable, task: *const abi.Task, offers_shared:
     return plan;
 }
 
+/// Records of a phase: looking for hazards takes the square of it.
+const phase_nodes_max = 256;
+const items_max = pools.chunks_max / (2 * phase_nodes_max);
+
 const Prepared = struct {
     nodes: []const vtable.Node,
     kernels: *const isa.KernelTable,
@@ -130,15 +134,21 @@ fn update(_: *anyopaque, prepared: *anyopaque, problem: *problems.Problem) callc
             return;
         }
         scratch = @max(scratch, plan.thread_scratch);
-        if (meetsHazard(p.nodes[node_first..index], node)) {
+        const full = index - node_first == phase_nodes_max;
+        if (full or meetsHazard(p.nodes[node_first..index], node)) {
             phases.end();
             node_first = index;
+        }
+        if (plan.items > items_max or plan.second_items > items_max) {
+            problem.* = .init(.unsupported, "{t}: too much work", .{node.task.op});
+            return;
         }
         phases.add(&node.task, &plan);
     }
     phases.end();
-    pool.reserve(@min(p.thread_max, pools.thread_limit), scratch) catch {
-        problem.* = .init(.out_of_memory, "no memory for {d} bytes of scratch", .{scratch});
+    const thread_count = @min(p.thread_max, pools.thread_limit);
+    pool.reserve(thread_count, scratch) catch {
+        problem.* = .outOfMemory(scratch *| thread_count);
     };
 }
 

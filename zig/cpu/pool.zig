@@ -6,6 +6,7 @@ const std = @import("std");
 const abi = @import("../kernels/abi.zig");
 const memory = @import("../runtime/memory.zig");
 const sync = @import("../runtime/sync.zig");
+const threads = @import("../runtime/threads.zig");
 
 /// One kernel call's worth of a record, cut into chunks.
 pub const Step = struct {
@@ -35,15 +36,26 @@ pub const thread_limit = 256;
 const spins = 400;
 const chunk_bits = 40;
 const chunk_mask: u64 = (1 << chunk_bits) - 1;
+/// Most chunks of a phase: what threads count beyond them must not reach the phase.
+pub const chunks_max = 1 << (chunk_bits - 1);
 /// A vector load may touch this much behind what a kernel asked for; also keeps threads apart.
 const scratch_align = 256;
+
+/// Private memory for each of some threads.
+const Scratch = struct { region: memory.Region, thread_bytes: u64, thread_count: u32 };
 
 pub const Pool = struct {
     /// Held during a run: runs of several queues take turns.
     exclusive: sync.Mutex = .{},
-    threads: u32 = 1,
-    scratch: ?memory.Region = null,
-    scratch_bytes: u64 = 0,
+    scratch: ?Scratch = null,
+
+    /// Held for what follows, never for long and never together with a wait for a run.
+    growing: sync.Mutex = .{},
+    thread_count: u32 = 1,
+    /// What the next run shall use instead of `scratch`.
+    next_scratch: ?Scratch = null,
+    reserved_bytes: u64 = 0,
+    reserved_threads: u32 = 1,
 
     work: *const Work = undefined,
     open: std.atomic.Value(bool) = .init(false),
@@ -56,43 +68,61 @@ pub const Pool = struct {
     phase_number: std.atomic.Value(u32) align(64) = .init(0),
     sleepers: std.atomic.Value(u32) = .init(0),
 
-    /// Makes sure of `threads` threads and `bytes` of private memory for each. Called when a
-    /// program is prepared, so that runs allocate nothing.
-    pub fn reserve(pool: *Pool, threads: u32, bytes: u64) error{OutOfMemory}!void {
-        pool.exclusive.lock();
-        defer pool.exclusive.unlock();
-        const count = @max(1, @min(threads, thread_limit));
-        const per_thread = std.mem.alignForward(u64, @max(bytes, pool.scratch_bytes), scratch_align);
-        if (per_thread > pool.scratch_bytes or count > pool.threads) {
-            const larger = if (per_thread == 0)
-                null
-            else
-                try memory.Region.create(per_thread * @max(count, pool.threads));
-            if (pool.scratch) |region| region.destroy();
-            pool.scratch = larger;
-            pool.scratch_bytes = per_thread;
+    /// Makes sure of `wanted` threads and `bytes` of private memory for each, from the next run
+    /// on. Called when a program is prepared, so that runs allocate nothing; does not wait for the
+    /// run that may be under way, since it is the event loop that would wait.
+    pub fn reserve(pool: *Pool, wanted: u32, bytes: u64) error{OutOfMemory}!void {
+        pool.growing.lock();
+        defer pool.growing.unlock();
+        const count = std.math.clamp(wanted, pool.reserved_threads, thread_limit);
+        if (bytes > memory.total()) return error.OutOfMemory;
+        const rounded = std.mem.alignForward(u64, bytes, scratch_align);
+        const thread_bytes = @max(rounded, pool.reserved_bytes);
+        if (thread_bytes > pool.reserved_bytes or count > pool.reserved_threads) {
+            if (thread_bytes > 0) try pool.growScratch(thread_bytes, count);
+            pool.reserved_bytes = thread_bytes;
+            pool.reserved_threads = count;
         }
-        while (pool.threads < count) {
-            const config: std.Thread.SpawnConfig = .{ .stack_size = 1 << 20 };
-            const thread = std.Thread.spawn(config, worker, .{ pool, pool.threads }) catch
-                return error.OutOfMemory;
-            thread.detach();
-            pool.threads += 1;
-            _ = memory.counters.live_threads.fetchAdd(1, .monotonic);
+        while (pool.thread_count < count) : (pool.thread_count += 1) {
+            try threads.start(worker, .{ pool, pool.thread_count });
         }
+    }
+
+    fn growScratch(pool: *Pool, thread_bytes: u64, count: u32) error{OutOfMemory}!void {
+        const size = std.math.mul(u64, thread_bytes, count) catch return error.OutOfMemory;
+        const region = try memory.Region.create(size);
+        if (pool.next_scratch) |unused| unused.region.destroy();
+        pool.next_scratch = .{
+            .region = region,
+            .thread_bytes = thread_bytes,
+            .thread_count = count,
+        };
+    }
+
+    /// Takes over what was reserved since the last run, and tells how many threads there are.
+    fn adoptReserved(pool: *Pool) u32 {
+        pool.growing.lock();
+        defer pool.growing.unlock();
+        if (pool.next_scratch) |next| {
+            if (pool.scratch) |old| old.region.destroy();
+            pool.scratch = next;
+            pool.next_scratch = null;
+        }
+        return pool.thread_count;
     }
 
     /// Runs all phases; the calling thread takes part. Returns early when `work.cancel` is set or
     /// a kernel notes a fault.
     pub fn run(pool: *Pool, work: *const Work) void {
         if (work.phases.len == 0) return;
-        pool.exclusive.lock();
+        if (!pool.exclusive.lockUnless(work.cancel)) return;
         defer pool.exclusive.unlock();
+        const thread_count = pool.adoptReserved();
         pool.work = work;
         pool.done.store(0, .monotonic);
         pool.ticket.store(0, .release);
         pool.open.store(true, .seq_cst);
-        if (work.thread_max > 1 and pool.threads > 1 and hasParallelWork(work)) {
+        if (work.thread_max > 1 and thread_count > 1 and hasParallelWork(work)) {
             _ = pool.run_number.fetchAdd(1, .release);
             sync.wakeAll(&pool.run_number);
         }
@@ -143,7 +173,8 @@ pub const Pool = struct {
                 const phase = ticket >> chunk_bits;
                 if (phase >= work.phases.len) return;
                 if (ticket & chunk_mask < work.phases[phase].chunk_count) {
-                    pool.chunk(work, &work.phases[phase], ticket & chunk_mask, index);
+                    if (mustStop(work)) return pool.advance(work.phases.len);
+                    pool.chunk(&work.phases[phase], ticket & chunk_mask, index);
                     const done = pool.done.fetchAdd(1, .acq_rel) + 1;
                     if (done == work.phases[phase].chunk_count) pool.advance(phase + 1);
                     continue;
@@ -153,9 +184,11 @@ pub const Pool = struct {
         }
     }
 
+    /// Phases only grow: a run that has been stopped does not go on when another thread ends the
+    /// phase it was in.
     fn advance(pool: *Pool, phase: u64) void {
         pool.done.store(0, .monotonic);
-        pool.ticket.store(phase << chunk_bits, .release);
+        _ = pool.ticket.fetchMax(phase << chunk_bits, .acq_rel);
         _ = pool.phase_number.fetchAdd(1, .seq_cst);
         if (pool.sleepers.load(.seq_cst) > 0) sync.wakeAll(&pool.phase_number);
     }
@@ -170,9 +203,12 @@ pub const Pool = struct {
         if (pool.phase_number.load(.seq_cst) == seen) sync.wait(&pool.phase_number, seen);
     }
 
-    fn chunk(pool: *Pool, work: *const Work, phase: *const Phase, number: u64, index: u32) void {
-        if (@atomicLoad(u8, work.cancel, .monotonic) != 0) return;
-        if (@atomicLoad(u32, &work.status.fault, .monotonic) != 0) return;
+    fn mustStop(work: *const Work) bool {
+        return @atomicLoad(u8, work.cancel, .monotonic) != 0 or
+            @atomicLoad(u32, &work.status.fault, .monotonic) != 0;
+    }
+
+    fn chunk(pool: *Pool, phase: *const Phase, number: u64, index: u32) void {
         for (phase.steps) |*step| {
             if (number >= step.chunk_first + step.chunk_count) continue;
             const begin = (number - step.chunk_first) * step.grain;
@@ -184,11 +220,13 @@ pub const Pool = struct {
     }
 
     fn scratchOf(pool: *const Pool, index: u32) [*]align(64) u8 {
-        const region = pool.scratch orelse return @ptrCast(&no_scratch);
-        return @alignCast(region.bytes.ptr + index * pool.scratch_bytes);
+        const scratch = pool.scratch orelse return @ptrCast(&no_scratch);
+        std.debug.assert(index < scratch.thread_count);
+        return @alignCast(scratch.region.bytes.ptr + index * scratch.thread_bytes);
     }
 };
 
+/// Where kernels that need no scratch are told to have it.
 var no_scratch: u8 align(64) = 0;
 
 /// Processors that this process may use.
@@ -224,7 +262,12 @@ test "every item of every phase is done once, in order of phases" {
     try static.pool.reserve(4, 1000);
     for (0..20) |_| {
         Sum.total.store(0, .monotonic);
-        static.pool.run(&.{ .phases = &phases, .cancel = &never, .status = &status, .thread_max = 4 });
+        static.pool.run(&.{
+            .phases = &phases,
+            .cancel = &never,
+            .status = &status,
+            .thread_max = 4,
+        });
         try std.testing.expectEqual(50 * 499_500, Sum.total.load(.monotonic));
     }
 }

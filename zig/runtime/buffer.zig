@@ -33,7 +33,12 @@ pub const Buffer = struct {
     }
 
     /// Part of a file, read only.
-    pub fn map(device: u32, path: [*:0]const u8, offset: u64, size: u64) memory.FileMap.Error!*Buffer {
+    pub fn map(
+        device: u32,
+        path: [*:0]const u8,
+        offset: u64,
+        size: u64,
+    ) memory.FileMap.Error!*Buffer {
         const buffer = try memory.gpa.create(Buffer);
         errdefer memory.gpa.destroy(buffer);
         const file = try memory.FileMap.open(path, offset, size);
@@ -64,9 +69,10 @@ pub const Buffer = struct {
         return b.kind != .mapped;
     }
 
-    /// Whether JavaScript may look at the memory itself.
+    /// Whether JavaScript may look at the memory itself: it could write to what it sees, and
+    /// writing to a map that is read only ends the process.
     pub fn viewable(b: *const Buffer) bool {
-        return b.kind != .private;
+        return b.kind == .shared or b.kind == .host;
     }
 
     /// Bytes [offset, offset + size), or null when they are not all inside.

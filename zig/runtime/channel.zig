@@ -1,42 +1,52 @@
-//! The way back to JavaScript: one pipe per JavaScript VM, one fixed-size message per completion.
-//! A pipe survives Worker.terminate(), where pending callbacks crash the host.
+//! The way back to JavaScript, one per JavaScript VM: messages wait in a ring until the VM takes
+//! them, and a pipe tells it that there are some. A pipe survives Worker.terminate(), where pending
+//! callbacks crash the host; where it cannot be read the VM looks from time to time. A channel also
+//! stands for its VM: handles belong to one.
 
 const std = @import("std");
+const builtin = @import("builtin");
 const handles = @import("handles.zig");
 const memory = @import("memory.zig");
 const problems = @import("problem.zig");
+const sync = @import("sync.zig");
 const system = @import("system.zig");
 
 pub var table: handles.Handles(Channel) = .{};
 
-/// What src/native/completions.ts reads. Its size divides the pipe's atomic write size.
+/// What src/native/completions.ts reads.
 pub const Message = extern struct {
-    job: u32,
+    job: u32 = 0,
     /// 0: the job is over. Else 1 + the segment that waits for JavaScript.
     segment: u32 = 0,
-    nanoseconds: f64,
-    problem: problems.Problem,
+    nanoseconds: f64 = 0,
+    problem: problems.Problem = .{},
 
     comptime {
         std.debug.assert(@sizeOf(Message) == 256);
     }
 };
 
-/// Jobs a VM may have under way. The messages of all of them fit into the smallest pipe
-/// (64 KiB on Linux and macOS) twice, one for the end and one for a segment that JavaScript runs,
-/// so that a write never blocks.
+/// Jobs a VM may have under way or finished and not yet taken. Each has at most two messages at a
+/// time: that a segment waits for JavaScript, and that the job is over.
 pub const jobs_max = 128;
+const ring_size = 2 * jobs_max;
 
 pub const Channel = struct {
+    /// What JavaScript reads through the window that tells of the VM's end.
+    handle: u32 = 0,
     references: std.atomic.Value(u32) = .init(1),
-    pipe: system.Pipe,
-    under_way: std.atomic.Value(u32) = .init(0),
+    mutex: sync.Mutex = .{},
+    jobs: u32 = 0,
+    bell: ?system.Bell = null,
+    rung: bool = false,
+    /// Messages [head, tail) have not been taken.
+    head: usize = 0,
+    tail: usize = 0,
+    ring: [ring_size]Message = undefined,
 
     pub fn create() error{OutOfMemory}!*Channel {
-        const pipe = try system.Pipe.create();
-        errdefer pipe.close();
         const channel = try memory.gpa.create(Channel);
-        channel.* = .{ .pipe = pipe };
+        channel.* = .{};
         return channel;
     }
 
@@ -46,55 +56,107 @@ pub const Channel = struct {
 
     pub fn release(c: *Channel) void {
         if (c.references.fetchSub(1, .acq_rel) != 1) return;
-        c.pipe.close();
+        if (c.bell) |bell| bell.destroy();
         memory.gpa.destroy(c);
     }
 
-    /// A descriptor of the read end for JavaScript to own: its event loop stays alive as long as
-    /// it reads, so it opens one while jobs are under way and closes it afterwards.
-    /// -1 where there are none; then it polls.
-    pub fn openReader(c: *const Channel) i32 {
-        return c.pipe.openReader();
-    }
-
-    /// Takes the messages that are there at present; returns their bytes.
-    pub fn poll(c: *const Channel, out: []u8) usize {
-        return c.pipe.read(out);
-    }
-
-    /// Claims room for one message; false when the VM has too many jobs under way.
+    /// Claims room for a job's messages; false when the VM has too many jobs. `take` gives the
+    /// room back together with the message that ends the job.
     pub fn begin(c: *Channel) bool {
-        if (c.under_way.fetchAdd(1, .acquire) < jobs_max) return true;
-        _ = c.under_way.fetchSub(1, .release);
-        return false;
+        c.mutex.lock();
+        defer c.mutex.unlock();
+        if (c.jobs == jobs_max) return false;
+        c.jobs += 1;
+        return true;
     }
 
-    pub fn finish(c: *Channel, message: *const Message) void {
-        // A reader that is gone (its Worker was terminated) makes this fail: nobody is left to
-        // tell. The queue's thread ignores SIGPIPE.
-        c.pipe.write(std.mem.asBytes(message));
-        _ = c.under_way.fetchSub(1, .release);
+    pub fn send(c: *Channel, message: *const Message) void {
+        c.mutex.lock();
+        defer c.mutex.unlock();
+        std.debug.assert(c.tail - c.head < ring_size);
+        c.ring[c.tail % ring_size] = message.*;
+        c.tail += 1;
+        c.ringBell();
     }
 
-    /// Says that `segment` of a job waits for JavaScript.
-    pub fn observe(c: *Channel, job: u32, segment: u32) void {
-        const message: Message = .{
-            .job = job,
-            .segment = segment + 1,
-            .nanoseconds = 0,
-            .problem = .{},
-        };
-        c.pipe.write(std.mem.asBytes(&message));
+    /// A descriptor that becomes readable when there are messages, which JavaScript owns; null
+    /// where there is none. Its event loop stays alive as long as it reads, so it opens one while
+    /// jobs are under way and closes it afterwards. Each reader has a bell of its own: one that is
+    /// being closed may swallow what comes meanwhile.
+    pub fn openReader(c: *Channel) ?i32 {
+        c.mutex.lock();
+        defer c.mutex.unlock();
+        var reader: i32 = undefined;
+        const bell = system.Bell.create(&reader) orelse return null;
+        if (c.bell) |old| old.destroy();
+        c.bell = bell;
+        c.rung = false;
+        if (c.head != c.tail) c.ringBell();
+        return reader;
+    }
+
+    fn ringBell(c: *Channel) void {
+        if (c.rung) return;
+        if (c.bell) |bell| bell.ring();
+        c.rung = true;
+    }
+
+    /// Moves the oldest message out; false when there is none, and the next one rings again.
+    pub fn take(c: *Channel, out: *Message) bool {
+        c.mutex.lock();
+        defer c.mutex.unlock();
+        if (c.head == c.tail) {
+            c.rung = false;
+            return false;
+        }
+        out.* = c.ring[c.head % ring_size];
+        c.head += 1;
+        if (out.segment == 0) c.jobs -= 1;
+        return true;
     }
 };
 
-test "a message arrives whole" {
+test "a message arrives whole, and gives its room back when it is taken" {
     const channel = try Channel.create();
     defer channel.release();
-    try std.testing.expect(channel.begin());
-    channel.finish(&.{ .job = 7, .nanoseconds = 1, .problem = .init(.busy, "later", .{}) });
-    var got: Message = undefined;
-    try std.testing.expectEqual(@sizeOf(Message), channel.poll(std.mem.asBytes(&got)));
-    try std.testing.expectEqual(7, got.job);
-    try std.testing.expectEqualStrings("later", got.problem.text());
+    var got: Message = .{};
+    for (0..3) |_| {
+        for (0..jobs_max) |_| try std.testing.expect(channel.begin());
+        try std.testing.expect(!channel.begin());
+        for (0..jobs_max) |i| {
+            const problem: problems.Problem = .init(.busy, "later", .{});
+            channel.send(&.{ .job = @intCast(i), .segment = 1, .problem = problem });
+            channel.send(&.{ .job = @intCast(i), .problem = problem });
+        }
+        for (0..2 * jobs_max) |i| {
+            try std.testing.expect(channel.take(&got));
+            try std.testing.expectEqual(i / 2, got.job);
+            try std.testing.expectEqualStrings("later", got.problem.text());
+        }
+        try std.testing.expect(!channel.take(&got));
+    }
+}
+
+test "the bell rings once for messages that nobody has taken, and again for a new reader" {
+    if (builtin.os.tag == .windows) return;
+    const channel = try Channel.create();
+    defer channel.release();
+    var bytes: [8]u8 = undefined;
+    for (0..3) |_| {
+        const first = channel.openReader().?;
+        defer _ = std.c.close(first);
+        for (0..5) |_| {
+            try std.testing.expect(channel.begin());
+            channel.send(&.{});
+        }
+        try std.testing.expectEqual(1, std.c.read(first, &bytes, bytes.len));
+        const second = channel.openReader().?;
+        defer _ = std.c.close(second);
+        try std.testing.expectEqual(1, std.c.read(second, &bytes, bytes.len));
+        // Its writer is gone.
+        try std.testing.expectEqual(0, std.c.read(first, &bytes, bytes.len));
+        var got: Message = .{};
+        while (channel.take(&got)) {}
+        try std.testing.expectEqual(-1, std.c.read(second, &bytes, bytes.len));
+    }
 }

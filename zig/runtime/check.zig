@@ -14,6 +14,15 @@ const View = image.View;
 /// Strides and sizes stay below this, so that address sums fit in 64 bits.
 const bytes_max: u64 = 1 << 60;
 
+/// A range for each operand and as many more: bounds what looking for hazards costs.
+const ranges_max = 2 * (ops.sources_max + ops.outputs_max + 1);
+
+/// Splits and copies between devices; looking for a wait's signal takes the square of it.
+const segments_max = 1 << 12;
+
+/// How far the fence values of one run may reach: the next run's start above them.
+pub const fence_values: u64 = 1 << 20;
+
 /// Checks a whole image with every extent at its maximum. `problem` says what is wrong with it.
 pub fn whole(view: *const View, problem: *Problem) error{Check}!void {
     _ = memory.counters.checks.fetchAdd(1, .monotonic);
@@ -22,6 +31,7 @@ pub fn whole(view: *const View, problem: *Problem) error{Check}!void {
     for (view.tensors, 0..) |*t, index| try check.tensor(t, index);
     for (view.records, 0..) |*r, index| try check.record(r, index);
     try check.segments();
+    try check.fences();
     try check.ports();
 }
 
@@ -65,7 +75,9 @@ const Check = struct {
             return c.fail("tensor {d}: its size overflows", .{index});
         const size = c.view.slots[t.slot].size_min;
         if (end > size)
-            return c.fail("tensor {d}: ends at {d} of slot {d}'s {d} bytes", .{ index, end, t.slot, size });
+            return c.fail("tensor {d}: ends at {d} of slot {d}'s {d} bytes", .{
+                index, end, t.slot, size,
+            });
         const alignment = scalarBytes(dtype);
         if (t.offset % alignment != 0)
             return c.fail("tensor {d}: offset {d} is misaligned", .{ index, t.offset });
@@ -92,21 +104,80 @@ const Check = struct {
         if (!fits(r.params_offset, r.params_size, c.view.params.len))
             return c.fail("{s}: params at {d}", .{ info.name, r.params_offset });
         if (r.source_count > info.sources.len or r.output_count != info.output_count)
-            return c.fail("{s}: {d} sources", .{ info.name, r.source_count });
+            return c.fail("{s}: {d} sources, {d} outputs", .{
+                info.name, r.source_count, r.output_count,
+            });
         const operand_count = @as(u64, r.source_count) + r.output_count;
         if (!fits(r.operand_first, operand_count, c.view.operands.len))
             return c.fail("{s}: operands at {d}", .{ info.name, r.operand_first });
-        if (!fits(r.range_first, r.range_count, c.view.ranges.len))
-            return c.fail("{s}: ranges at {d}", .{ info.name, r.range_first });
-        for (c.view.sources(r), 0..) |source, i| {
-            if (source == image.none) {
-                if (!info.sources[i].optional) return c.fail("{s}: source missing", .{info.name});
-            } else try c.operand(info.name, r, source, false);
-        }
-        for (c.view.outputs(r)) |output| try c.operand(info.name, r, output, true);
-        if (r.scratch != image.none) try c.operand(info.name, r, r.scratch, true);
-        if (info.updates) |source| try c.updates(info.name, r, source);
+        if (r.range_count > ranges_max or !fits(r.range_first, r.range_count, c.view.ranges.len))
+            return c.fail("{s}: {d} ranges at {d}", .{ info.name, r.range_count, r.range_first });
+        try c.operands(r, info);
+        if (r.scratch != image.none) try c.scratch(r, info);
         try c.shape(r, index, null);
+        for (c.view.outputs(r), 0..) |output, i| try c.placed(r, info, output, i);
+    }
+
+    fn operands(c: *Check, r: *const image.Record, info: *const ops.Info) !void {
+        const sources = c.view.sources(r);
+        for (info.sources, 0..) |declared, i| {
+            if (i < sources.len and sources[i] != image.none) {
+                try c.operand(info.name, r, sources[i], false);
+            } else if (!declared.optional) {
+                return c.fail("{s}: source {s} is missing", .{ info.name, declared.name });
+            }
+        }
+        for (c.view.outputs(r)) |index| try c.operand(info.name, r, index, true);
+    }
+
+    fn scratch(c: *Check, r: *const image.Record, info: *const ops.Info) !void {
+        try c.operand(info.name, r, r.scratch, true);
+        for (c.view.sources(r)) |source| {
+            if (source != image.none and c.meet(source, r.scratch))
+                return c.fail("{s}: scratch overlaps a source", .{info.name});
+        }
+    }
+
+    /// What is written must not be read at the same time, unless the op does so element by element
+    /// in the same place, and no element may be written twice.
+    fn placed(
+        c: *Check,
+        r: *const image.Record,
+        info: *const ops.Info,
+        index: u32,
+        number: usize,
+    ) !void {
+        if (overlapsItself(&c.view.tensors[index]))
+            return c.fail("{s}: output {d} overlaps itself", .{ info.name, number });
+        if (r.scratch != image.none and c.meet(r.scratch, index))
+            return c.fail("{s}: scratch overlaps an output", .{info.name});
+        for (c.view.outputs(r)[0..number]) |other| {
+            if (c.meet(other, index)) return c.fail("{s}: outputs overlap", .{info.name});
+        }
+        if (number == 0) if (info.updates) |source| try c.updates(info.name, r, source);
+        for (c.view.sources(r), 0..) |source, i| {
+            if (source == image.none or !c.meet(source, index)) continue;
+            const updated = number == 0 and info.updates != null and info.updates.? == i;
+            const in_place = number == 0 and c.samePlace(source, index) and
+                std.mem.findScalar(u8, info.reuses, @intCast(i)) != null;
+            if (!updated and !in_place)
+                return c.fail("{s}: output {d} overlaps source {d}", .{ info.name, number, i });
+        }
+    }
+
+    /// Whether any byte may belong to both tensors.
+    fn meet(c: *Check, a: u32, b: u32) bool {
+        const x = &c.view.tensors[a];
+        const y = &c.view.tensors[b];
+        const x_end = spanEnd(x, dtypes.fromCode(x.dtype).?).?;
+        const y_end = spanEnd(y, dtypes.fromCode(y.dtype).?).?;
+        return x.slot == y.slot and x.offset < y_end and y.offset < x_end;
+    }
+
+    fn samePlace(c: *Check, a: u32, b: u32) bool {
+        const x = &c.view.tensors[a];
+        const y = &c.view.tensors[b];
+        return x.dtype == y.dtype and std.mem.eql(u64, &x.ne, &y.ne) and sameSteps(x, y);
     }
 
     fn operand(c: *Check, name: []const u8, r: *const image.Record, index: u32, write: bool) !void {
@@ -127,9 +198,8 @@ const Check = struct {
     fn updates(c: *Check, name: []const u8, r: *const image.Record, source: u8) !void {
         const from = &c.view.tensors[c.view.sources(r)[source]];
         const to = &c.view.tensors[c.view.outputs(r)[0]];
-        const same = from.slot == to.slot and from.offset == to.offset and
-            std.mem.eql(u64, &from.nb, &to.nb);
-        if (!same) return c.fail("{s}: the output is not the tensor it updates", .{name});
+        if (!sameSteps(from, to))
+            return c.fail("{s}: the output is not the tensor it updates", .{name});
     }
 
     /// Runs the op's own rule; sizes come from `tensors` where given, else from the image.
@@ -145,7 +215,9 @@ const Check = struct {
             const given = c.shapeOf(output, tensors);
             const wanted = q.outputs[i];
             if (given.dtype != wanted.dtype or !std.mem.eql(u64, &given.ne, &wanted.ne))
-                return c.fail("{s} (record {d}): output {d} has another shape", .{ info.name, index, i });
+                return c.fail("{s} (record {d}): output {d} has another shape", .{
+                    info.name, index, i,
+                });
         }
     }
 
@@ -157,6 +229,8 @@ const Check = struct {
 
     /// Segments cover all records in order, and name tensors and fences that exist.
     fn segments(c: *Check) !void {
+        if (c.view.segments.len > segments_max)
+            return c.fail("{d} segments", .{c.view.segments.len});
         var next: u64 = 0;
         for (c.view.segments, 0..) |s, i| {
             const kind = std.enums.fromInt(image.SegmentKind, s.kind) orelse
@@ -184,13 +258,37 @@ const Check = struct {
         const same = from.dtype == to.dtype and std.mem.eql(u64, &from.ne, &to.ne) and
             std.mem.eql(u64, &from.nb, &to.nb) and from.extent == to.extent;
         if (!same) return c.fail("segment {d}: copies between different layouts", .{index});
+        if (c.view.slots[from.slot].access & image.access_read == 0)
+            return c.fail("segment {d}: the source cannot be read", .{index});
         if (c.view.slots[to.slot].access & image.access_write == 0)
-            return c.fail("segment {d}: target is read only", .{index});
+            return c.fail("segment {d}: the target is read only", .{index});
+        if (overlapsItself(to) or c.meet(s.a, s.b))
+            return c.fail("segment {d}: what is copied overlaps", .{index});
+    }
+
+    /// Segments run in order, so a wait must find its signal before itself.
+    fn fences(c: *Check) !void {
+        const segments_of = c.view.segments;
+        const count = c.view.header.fence_count;
+        if (count > segments_of.len)
+            return c.fail("{d} fences for {d} segments", .{ count, segments_of.len });
+        for (segments_of, 0..) |wait, i| {
+            const is_wait = wait.kind == @intFromEnum(image.SegmentKind.wait);
+            if (!is_wait and wait.kind != @intFromEnum(image.SegmentKind.signal)) continue;
+            if (wait.value >= fence_values)
+                return c.fail("segment {d}: value {d}", .{ i, wait.value });
+            if (!is_wait) continue;
+            for (segments_of[0..i]) |signal| {
+                if (signal.kind == @intFromEnum(image.SegmentKind.signal) and signal.a == wait.a and
+                    signal.value >= wait.value) break;
+            } else return c.fail("segment {d}: fence {d} is never signalled", .{ i, wait.a });
+        }
     }
 
     fn ports(c: *Check) !void {
         for (c.view.ports, 0..) |p, i| {
-            if (p.tensor >= c.view.tensors.len) return c.fail("port {d}: tensor {d}", .{ i, p.tensor });
+            if (p.tensor >= c.view.tensors.len)
+                return c.fail("port {d}: tensor {d}", .{ i, p.tensor });
             if (std.enums.fromInt(image.PortKind, p.kind) == null)
                 return c.fail("port {d}: kind {d}", .{ i, p.kind });
             if (!fits(p.name_offset, p.name_size, c.view.names.len))
@@ -198,6 +296,13 @@ const Check = struct {
         }
     }
 };
+
+/// Whether element (i, j, k, l) of both has one address. Strides of one element do not matter.
+fn sameSteps(a: *const image.Tensor, b: *const image.Tensor) bool {
+    if (a.slot != b.slot or a.offset != b.offset) return false;
+    for (a.ne, a.nb, b.nb) |n, x, y| if (n > 1 and x != y) return false;
+    return true;
+}
 
 fn fits(offset: u64, size: u64, total: u64) bool {
     return offset <= total and size <= total - offset;
@@ -208,6 +313,28 @@ pub fn scalarBytes(dtype: dtypes.DType) u32 {
     if (dtype == .q8_row) return 4;
     const l = dtypes.layout(dtype);
     return if (l.block_len == 1) l.block_bytes else 1;
+}
+
+/// Whether two elements of a sound tensor may share a byte: strides in order of size must each
+/// reach beyond everything that the smaller ones span.
+fn overlapsItself(t: *const image.Tensor) bool {
+    const l = dtypes.layout(dtypes.fromCode(t.dtype).?);
+    const counts = [4]u64{ t.ne[0] / l.block_len, t.ne[1], t.ne[2], t.ne[3] };
+    for (counts) |n| if (n == 0) return false;
+    var order = [4]u8{ 0, 1, 2, 3 };
+    for (1..4) |i| {
+        var k = i;
+        while (k > 0 and t.nb[order[k]] < t.nb[order[k - 1]]) : (k -= 1) {
+            std.mem.swap(u8, &order[k], &order[k - 1]);
+        }
+    }
+    var span: u64 = l.block_bytes;
+    for (order) |d| {
+        if (counts[d] == 1) continue;
+        if (t.nb[d] < span) return true;
+        span += (counts[d] - 1) * t.nb[d];
+    }
+    return false;
 }
 
 /// The byte after the last one that a tensor touches, relative to its slot; null on overflow.
@@ -232,17 +359,35 @@ pub fn spanEnd(t: *const image.Tensor, dtype: dtypes.DType) ?u64 {
     return if (end < bytes_max) end else null;
 }
 
-test "a tensor's span ends with its last element" {
-    const t: image.Tensor = .{
+fn tensorOf(offset: u64, ne: [4]u64, nb: [4]u64) image.Tensor {
+    return .{
         .slot = 0,
         .dtype = 0,
         .layout = 0,
-        .offset = 8,
-        .ne = .{ 3, 2, 1, 1 },
-        .nb = .{ 4, 100, 200, 200 },
+        .offset = offset,
+        .ne = ne,
+        .nb = nb,
         .extent = 0,
         .extent_dim = 0,
         .extent_multiple = 0,
     };
+}
+
+test "a tensor's span ends with its last element" {
+    const t = tensorOf(8, .{ 3, 2, 1, 1 }, .{ 4, 100, 200, 200 });
     try std.testing.expectEqual(@as(?u64, 8 + 100 + 12), spanEnd(&t, .f32));
+}
+
+test "permuted and spaced tensors lie apart, repeated and interleaved ones may not" {
+    for ([_]image.Tensor{
+        tensorOf(0, .{ 3, 2, 1, 1 }, .{ 4, 12, 0, 0 }),
+        tensorOf(0, .{ 2, 3, 1, 5 }, .{ 12, 4, 0, 24 }),
+        tensorOf(0, .{ 3, 0, 1, 1 }, .{ 0, 0, 0, 0 }),
+        tensorOf(0, .{ 1, 1, 1, 1 }, .{ 0, 0, 0, 0 }),
+    }) |t| try std.testing.expect(!overlapsItself(&t));
+    for ([_]image.Tensor{
+        tensorOf(0, .{ 3, 2, 1, 1 }, .{ 4, 8, 0, 0 }),
+        tensorOf(0, .{ 3, 2, 1, 1 }, .{ 4, 0, 0, 0 }),
+        tensorOf(0, .{ 2, 1, 1, 1 }, .{ 0, 8, 8, 8 }),
+    }) |t| try std.testing.expect(overlapsItself(&t));
 }

@@ -7,11 +7,21 @@ const sync = @import("sync.zig");
 
 pub var table: handles.Handles(Fence) = .{};
 
+/// Why a fence will not be signalled any more.
+pub const Failure = enum(u8) {
+    none,
+    /// Its owner has disposed of it.
+    disposed,
+    /// The queue that was to signal it has been disposed of before.
+    abandoned,
+    device_lost,
+};
+
 pub const Fence = struct {
     references: std.atomic.Value(u32) = .init(1),
     value: std.atomic.Value(u64) = .init(0),
-    /// Set for good when the device that should have signalled is lost, or the owner gave up.
-    failed: std.atomic.Value(bool) = .init(false),
+    /// Set for good; the first failure wins.
+    failure: std.atomic.Value(Failure) = .init(.none),
     changed: sync.Signal = .{},
 
     pub fn create() error{OutOfMemory}!*Fence {
@@ -34,8 +44,8 @@ pub const Fence = struct {
         f.changed.notify();
     }
 
-    pub fn fail(f: *Fence) void {
-        f.failed.store(true, .release);
+    pub fn fail(f: *Fence, failure: Failure) void {
+        _ = f.failure.cmpxchgStrong(.none, failure, .release, .monotonic);
         f.changed.notify();
     }
 
@@ -49,7 +59,8 @@ pub const Fence = struct {
         while (true) {
             const seen = f.changed.now();
             if (f.reached(value)) return true;
-            if (f.failed.load(.acquire) or @atomicLoad(u8, cancel, .acquire) != 0) return false;
+            const failed = f.failure.load(.acquire) != .none;
+            if (failed or @atomicLoad(u8, cancel, .acquire) != 0) return false;
             f.changed.after(seen);
         }
     }
@@ -69,7 +80,7 @@ test "a failed fence releases its waiters" {
     const fence = try Fence.create();
     defer fence.release();
     const never: u8 = 0;
-    const other = try std.Thread.spawn(.{}, Fence.fail, .{fence});
+    const other = try std.Thread.spawn(.{}, Fence.fail, .{ fence, .disposed });
     try std.testing.expect(!fence.wait(1, &never));
     other.join();
 }

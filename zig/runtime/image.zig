@@ -67,7 +67,14 @@ pub const Tensor = extern struct {
     extent_multiple: u32,
 };
 
-pub const SegmentKind = enum(u32) { compute = 0, copy = 1, signal = 2, wait = 3, js = 4, collective = 5 };
+pub const SegmentKind = enum(u32) {
+    compute = 0,
+    copy = 1,
+    signal = 2,
+    wait = 3,
+    js = 4,
+    collective = 5,
+};
 
 pub const Segment = extern struct {
     kind: u32,

@@ -102,8 +102,8 @@ pub const FileMap = struct {
 
     /// Maps bytes [offset, offset + size) of the file; they must exist.
     pub fn open(path: [*:0]const u8, offset: u64, size: u64) Error!FileMap {
-        if (size == 0) return .{ .whole = &.{}, .bytes = &.{} };
         const whole = try system.mapFile(path, offset, size);
+        if (size == 0) return .{ .whole = &.{}, .bytes = &.{} };
         _ = counters.mapped_bytes.fetchAdd(whole.len, .monotonic);
         return .{ .whole = whole, .bytes = whole[@intCast(offset % system.mapGranule())..] };
     }

@@ -1,6 +1,7 @@
 //! Why a call failed: a status, a message and two numbers, kept per thread until it is read.
 
 const std = @import("std");
+const memory = @import("memory.zig");
 
 /// Values are part of the C ABI and have a twin in src/native/status.ts.
 pub const Status = enum(u32) {
@@ -39,9 +40,24 @@ pub const Problem = extern struct {
         return p;
     }
 
+    pub fn outOfMemory(needed: u64) Problem {
+        var p: Problem = .init(.out_of_memory, "out of memory", .{});
+        p.a = @floatFromInt(needed);
+        p.b = @floatFromInt(memory.available());
+        return p;
+    }
+
     pub fn text(p: *const Problem) []const u8 {
         return p.message[0..p.message_size];
     }
+};
+
+/// Of a job that was asked to stop.
+pub const cancelled: Problem = blk: {
+    const text = "cancelled";
+    var p: Problem = .{ .status = .cancelled, .message_size = text.len };
+    @memcpy(p.message[0..text.len], text);
+    break :blk p;
 };
 
 threadlocal var last: Problem = .{};
@@ -57,11 +73,18 @@ pub fn failWith(problem: Problem) u32 {
     return @intFromEnum(problem.status);
 }
 
-pub fn outOfMemory(needed: u64, free: u64) u32 {
-    last = .init(.out_of_memory, "out of memory", .{});
-    last.a = @floatFromInt(needed);
-    last.b = @floatFromInt(free);
-    return @intFromEnum(Status.out_of_memory);
+pub fn outOfMemory(needed: u64) u32 {
+    return failWith(.outOfMemory(needed));
+}
+
+/// What a constructor returns when there is no memory.
+pub fn noHandle(needed: u64) u32 {
+    _ = outOfMemory(needed);
+    return 0;
+}
+
+pub fn stale() u32 {
+    return fail(.stale_handle, "stale handle", .{});
 }
 
 /// The last problem of this thread.

@@ -12,6 +12,7 @@ const image = @import("image.zig");
 const memory = @import("memory.zig");
 const problems = @import("problem.zig");
 const registry = @import("registry.zig");
+const sizes = @import("sizes.zig");
 const sync = @import("sync.zig");
 const vtable = @import("vtable.zig");
 const Problem = problems.Problem;
@@ -37,6 +38,10 @@ pub const Program = struct {
     /// By segment: what the device made of it.
     prepared: []?*anyopaque,
     bound: []?Bound,
+    /// The present value of each extent.
+    extents: []u32,
+    /// Bindings that an update has not made yet.
+    next_bound: []?Bound,
     fences: []*fences.Fence,
     /// The slot whose bytes come with each run, and its staging entries.
     input_slot: ?u32,
@@ -44,21 +49,24 @@ pub const Program = struct {
     ring_busy: [ring_depth]std.atomic.Value(bool) = @splat(.init(false)),
     /// Fence values of a run start here; grows with every run.
     fence_base: u64 = 0,
+    /// Where kernels note what goes wrong in a run.
+    status: abi.Status = .{},
 
     /// Copies and checks `bytes`, then prepares every segment. Slots may be bound later.
     pub fn create(bytes: []const u8, thread_max: u32, problem: *Problem) error{Problem}!*Program {
-        const p = try resolveOnly(bytes, problem);
+        const p = try resolve(bytes, problem);
         errdefer p.release();
+        try p.makeRing(problem);
         try p.prepareAll(thread_max, problem);
         return p;
     }
 
     /// A program that no device has prepared: enough to ask devices about its records.
-    pub fn resolveOnly(bytes: []const u8, problem: *Problem) error{Problem}!*Program {
+    pub fn resolve(bytes: []const u8, problem: *Problem) error{Problem}!*Program {
         return build(bytes, problem) catch |err| switch (err) {
             error.Problem => error.Problem,
             error.OutOfMemory => blk: {
-                problem.* = .init(.out_of_memory, "no memory for a program", .{});
+                problem.* = .outOfMemory(bytes.len);
                 break :blk error.Problem;
             },
         };
@@ -86,22 +94,30 @@ pub const Program = struct {
             .nodes = try a.alloc(vtable.Node, view.records.len),
             .prepared = try a.alloc(?*anyopaque, view.segments.len),
             .bound = try a.alloc(?Bound, view.slots.len),
+            .next_bound = try a.alloc(?Bound, view.slots.len),
+            .extents = try a.alloc(u32, view.extents.len),
             .fences = try a.alloc(*fences.Fence, view.header.fence_count),
             .input_slot = try inputSlot(&view, problem),
             .ring = null,
         };
         @memset(p.prepared, null);
         @memset(p.bound, null);
-        for (p.tensors, view.tensors) |*t, *from| t.* = resolve(from);
+        @memset(p.next_bound, null);
+        for (p.extents, view.extents) |*value, declared| value.* = declared.max;
+        for (p.tensors, view.tensors) |*t, *from| t.* = unboundTensor(from);
         for (p.nodes, view.records) |*node, *record| p.resolveNode(node, record);
         try p.makeFences();
-        errdefer for (p.fences) |fence| fence.release();
-        if (p.input_slot) |slot| {
-            const size = std.mem.alignForward(u64, @max(view.slots[slot].size_min, 1), 64);
-            p.ring = try memory.Region.create(size * ring_depth);
-        }
         p.arena = arena;
         return p;
+    }
+
+    fn makeRing(p: *Program, problem: *Problem) error{Problem}!void {
+        const slot = p.input_slot orelse return;
+        const size = std.mem.alignForward(u64, @max(p.view.slots[slot].size_min, 1), 64);
+        p.ring = memory.Region.create(size * ring_depth) catch {
+            problem.* = .outOfMemory(size * ring_depth);
+            return error.Problem;
+        };
     }
 
     fn makeFences(p: *Program) error{OutOfMemory}!void {
@@ -132,7 +148,7 @@ pub const Program = struct {
                 .params = @alignCast(p.view.params.ptr + r.params_offset),
                 .sources = @splat(null),
                 .outputs = @splat(null),
-                .status = &no_status,
+                .status = &p.status,
             },
             .ranges = p.view.ranges.ptr + r.range_first,
             .range_count = r.range_count,
@@ -165,8 +181,7 @@ pub const Program = struct {
         }
     }
 
-    /// Binds slots and sets extents. On failure everything stays as it was, except that the
-    /// program refuses to run when its extents could not be restored.
+    /// Binds slots and sets extents. On failure everything stays as it was.
     pub fn update(
         p: *Program,
         bindings: []const Binding,
@@ -179,18 +194,27 @@ pub const Program = struct {
             return error.Problem;
         }
         defer p.mutex.unlock();
+        for (p.next_bound, p.bound) |*next, bound| {
+            next.* = bound;
+            if (bound) |b| b.buffer.retain();
+        }
+        defer for (p.next_bound) |*next| {
+            if (next.*) |b| b.buffer.release();
+            next.* = null;
+        };
         for (bindings) |binding| try p.bind(binding, problem);
         try p.checkOverlaps(problem);
         if (extents.len > 0) try p.setExtents(extents, problem);
+        std.mem.swap([]?Bound, &p.bound, &p.next_bound);
         p.setAddresses();
     }
 
     fn bind(p: *Program, binding: Binding, problem: *Problem) error{Problem}!void {
-        if (binding.slot >= p.bound.len) return fail(problem, "slot {d} does not exist", .{binding.slot});
+        if (binding.slot >= p.bound.len)
+            return fail(problem, "slot {d} does not exist", .{binding.slot});
         const slot = &p.view.slots[binding.slot];
-        if (!(binding.offset >= 0 and binding.offset < 1 << 53))
-            return fail(problem, "offset {d}", .{binding.offset});
-        const offset: u64 = @intFromFloat(binding.offset);
+        const offset = sizes.of(binding.offset) orelse
+            return fail(problem, "slot {d}: offset {d}", .{ binding.slot, binding.offset });
         const buffer = buffers.table.acquire(binding.buffer) orelse {
             problem.* = .init(.stale_handle, "slot {d}: no such buffer", .{binding.slot});
             return error.Problem;
@@ -198,21 +222,24 @@ pub const Program = struct {
         errdefer buffer.release();
         if (buffer.device != slot.device)
             return fail(problem, "slot {d} is on another device", .{binding.slot});
-        if (buffer.slice(offset, slot.size_min) == null) return fail(problem, "slot {d} needs {d} bytes " ++
-            "at {d}, the buffer has {d}", .{ binding.slot, slot.size_min, offset, buffer.bytes.len });
+        if (buffer.slice(offset, slot.size_min) == null)
+            return fail(problem, "slot {d} needs {d} bytes at {d}, the buffer has {d}", .{
+                binding.slot, slot.size_min, offset, buffer.bytes.len,
+            });
         if (slot.access & image.access_write != 0 and !buffer.writable())
             return fail(problem, "slot {d} is written, the buffer is read only", .{binding.slot});
         if (!std.mem.isAligned(@intFromPtr(buffer.bytes.ptr) + offset, 8))
             return fail(problem, "slot {d}: offset {d} is misaligned", .{ binding.slot, offset });
-        if (p.bound[binding.slot]) |old| old.buffer.release();
-        p.bound[binding.slot] = .{ .buffer = buffer, .offset = offset };
+        const next = &p.next_bound[binding.slot];
+        if (next.*) |old| old.buffer.release();
+        next.* = .{ .buffer = buffer, .offset = offset };
     }
 
     /// Hazards are computed by slot, so two slots must not mean the same written memory.
     fn checkOverlaps(p: *Program, problem: *Problem) error{Problem}!void {
-        for (p.bound, p.view.slots, 0..) |a, slot_a, i| {
+        for (p.next_bound, p.view.slots, 0..) |a, slot_a, i| {
             if (a == null or slot_a.access & image.access_write == 0) continue;
-            for (p.bound, p.view.slots, 0..) |b, slot_b, j| {
+            for (p.next_bound, p.view.slots, 0..) |b, slot_b, j| {
                 if (i == j or b == null or a.?.buffer != b.?.buffer) continue;
                 const apart = a.?.offset + slot_a.size_min <= b.?.offset or
                     b.?.offset + slot_b.size_min <= a.?.offset;
@@ -226,16 +253,19 @@ pub const Program = struct {
             return fail(problem, "{d} extents are needed", .{p.view.extents.len});
         for (extents, p.view.extents, 0..) |value, declared, i| {
             if (value > declared.max)
-                return fail(problem, "extent {d} is {d} of at most {d}", .{ i, value, declared.max });
+                return fail(problem, "extent {d} is {d} of at most {d}", .{
+                    i, value, declared.max,
+                });
         }
         p.applyExtents(extents);
         p.refresh(problem) catch {
-            // The maxima have passed this once, so they do again.
-            for (p.tensors, p.view.tensors) |*t, *from| t.ne = from.ne;
+            // These sizes have passed once, so they do again.
+            p.applyExtents(p.extents);
             var ignored: Problem = .{};
             p.refresh(&ignored) catch {};
             return error.Problem;
         };
+        @memcpy(p.extents, extents);
     }
 
     fn applyExtents(p: *Program, extents: []const u32) void {
@@ -278,7 +308,8 @@ pub const Program = struct {
     /// Copies a run's input bytes into a free staging entry and returns its number.
     pub fn stage(p: *Program, input: []const u8, problem: *Problem) error{Problem}!u32 {
         const size = if (p.input_slot) |slot| p.view.slots[slot].size_min else 0;
-        if (input.len != size) return fail(problem, "{d} input bytes given, {d} needed", .{ input.len, size });
+        if (input.len != size)
+            return fail(problem, "{d} input bytes given, {d} needed", .{ input.len, size });
         for (p.bound, p.view.slots, 0..) |bound, slot, i| {
             if (bound == null and slot.size_min > 0 and p.input_slot != @as(u32, @intCast(i)))
                 return fail(problem, "slot {d} is not bound", .{i});
@@ -305,47 +336,47 @@ pub const Program = struct {
 
     /// Runs all segments in order. The staged `entry` is free again afterwards.
     pub fn execute(p: *Program, entry: u32, cancel: *const u8, observer: ?Observer) Problem {
-        p.mutex.lock();
-        defer p.mutex.unlock();
         defer p.unstage(entry);
+        if (!p.mutex.lockUnless(cancel)) return problems.cancelled;
+        defer p.mutex.unlock();
         _ = memory.counters.runs.fetchAdd(1, .monotonic);
         p.setInput(entry);
-        p.fence_base += 1 << 20;
-        var status: abi.Status = .{};
-        for (p.nodes) |*node| node.task.status = &status;
+        p.fence_base += check.fence_values;
+        p.status = .{};
         for (p.view.segments, 0..) |*s, index| {
-            if (@atomicLoad(u8, cancel, .acquire) != 0) return .init(.cancelled, "cancelled", .{});
+            if (@atomicLoad(u8, cancel, .acquire) != 0) return problems.cancelled;
             switch (@as(image.SegmentKind, @enumFromInt(s.kind))) {
-                .compute => p.compute(s, index, cancel, &status),
+                .compute => p.compute(s, index, cancel),
                 .copy => copyTensor(&p.tensors[s.a], &p.tensors[s.b]),
-                .signal => p.fences[s.a].signal(p.fence_base +| s.value),
-                .wait => if (!p.fences[s.a].wait(p.fence_base +| s.value, cancel))
-                    return .init(.cancelled, "cancelled while waiting", .{}),
+                .signal => p.fences[s.a].signal(p.fence_base + s.value),
+                .wait => if (!p.fences[s.a].wait(p.fence_base + s.value, cancel))
+                    return problems.cancelled,
                 .js => {
                     const o = observer orelse
-                        return .init(.unsupported, "this program needs JavaScript between steps", .{});
-                    if (!o.call(o.context, @intCast(index))) return .init(.cancelled, "cancelled", .{});
+                        return .init(.unsupported, "JavaScript is needed between steps", .{});
+                    if (!o.call(o.context, @intCast(index))) return problems.cancelled;
                 },
                 .collective => unreachable, // The check refuses it.
             }
-            if (status.fault != 0) return faultOf(&status);
+            if (p.status.fault != 0) return faultOf(&p.status);
         }
         // A cancel that came after the last chunk has left nothing undone, yet cannot be told
         // from one that came before: it is reported as one.
-        if (@atomicLoad(u8, cancel, .acquire) != 0) return .init(.cancelled, "cancelled", .{});
+        if (@atomicLoad(u8, cancel, .acquire) != 0) return problems.cancelled;
         return .{};
     }
 
-    fn compute(p: *Program, s: *const image.Segment, index: usize, cancel: *const u8, status: *abi.Status) void {
+    fn compute(p: *Program, s: *const image.Segment, index: usize, cancel: *const u8) void {
         const ready = p.prepared[index] orelse return;
         const device = registry.device(s.device).?;
-        device.submit(device.context, ready, &.{ .cancel = cancel, .status = status, .thread_max = 0 });
+        device.submit(device.context, ready, &.{
+            .cancel = cancel,
+            .status = &p.status,
+            .thread_max = 0,
+        });
         device.wait(device.context, ready);
     }
 };
-
-/// Where tasks point between runs.
-var no_status: abi.Status = .{};
 
 fn fail(problem: *Problem, comptime fmt: []const u8, args: anytype) error{Problem} {
     problem.* = .init(.invalid_argument, fmt, args);
@@ -362,7 +393,7 @@ fn faultOf(status: *const abi.Status) Problem {
     return p;
 }
 
-fn resolve(from: *const image.Tensor) abi.Tensor {
+fn unboundTensor(from: *const image.Tensor) abi.Tensor {
     return .{
         .data = unbound,
         .dtype = dtypes.fromCode(from.dtype).?,
@@ -378,10 +409,12 @@ const unbound: [*]u8 = @ptrFromInt(64);
 
 fn checkDevices(view: *const image.View, problem: *Problem) error{Problem}!void {
     for (view.slots, 0..) |s, i| {
-        if (registry.device(s.device) == null) return fail(problem, "slot {d}: no device {d}", .{ i, s.device });
+        if (registry.device(s.device) == null)
+            return fail(problem, "slot {d}: no device {d}", .{ i, s.device });
     }
     for (view.segments, 0..) |s, i| {
-        if (registry.device(s.device) == null) return fail(problem, "segment {d}: no device {d}", .{ i, s.device });
+        if (registry.device(s.device) == null)
+            return fail(problem, "segment {d}: no device {d}", .{ i, s.device });
     }
 }
 

@@ -11,6 +11,7 @@ const problems = @import("problem.zig");
 const programs = @import("program.zig");
 const sync = @import("sync.zig");
 const system = @import("system.zig");
+const threads = @import("threads.zig");
 const Problem = problems.Problem;
 
 pub var table: handles.Handles(Queue) = .{};
@@ -77,10 +78,7 @@ pub const Queue = struct {
         errdefer memory.gpa.destroy(queue);
         queue.* = .{ .channel = channel };
         queue.retain(); // The thread's.
-        const config: std.Thread.SpawnConfig = .{ .stack_size = 1 << 20 };
-        const thread = std.Thread.spawn(config, submit, .{queue}) catch return error.OutOfMemory;
-        thread.detach();
-        _ = memory.counters.live_threads.fetchAdd(1, .monotonic);
+        try threads.start(submit, .{queue});
         return queue;
     }
 
@@ -150,8 +148,6 @@ pub const Queue = struct {
 
     fn submit(q: *Queue) void {
         defer q.release();
-        defer _ = memory.counters.live_threads.fetchSub(1, .monotonic);
-        system.ignoreBrokenPipes();
         while (q.next()) |job| {
             const start = system.nanoseconds();
             const problem = q.perform(job);
@@ -166,7 +162,7 @@ pub const Queue = struct {
             q.mutex.unlock();
             // References go first: who awaits the job may look at the counters next.
             work.release();
-            q.channel.finish(&message);
+            q.channel.send(&message);
         }
     }
 
@@ -185,27 +181,42 @@ pub const Queue = struct {
     }
 
     fn perform(q: *Queue, job: *Job) Problem {
-        var observed: Observed = .{ .queue = q, .job = job };
         switch (job.work) {
-            .run => |r| return r.program.execute(r.entry, &job.cancel, .{
-                .context = &observed,
-                .call = Observed.call,
-            }),
-            .copy => |c| {
+            .run => |r| {
+                var observed: Observed = .{ .queue = q, .job = job };
+                return r.program.execute(r.entry, &job.cancel, .{
+                    .context = &observed,
+                    .call = Observed.call,
+                });
+            },
+            .wait => |w| return waitFor(w.fence, w.value, &job.cancel),
+            else => {},
+        }
+        const cancelled = @atomicLoad(u8, &job.cancel, .acquire) != 0;
+        switch (job.work) {
+            .copy => |c| if (!cancelled) {
                 const from = c.from.slice(c.from_offset, c.size).?;
                 const to = c.to.slice(c.to_offset, c.size).?;
                 @memmove(to, from);
             },
-            .fill => |f| @memset(f.buffer.slice(f.offset, f.size).?, f.value),
-            .signal => |s| s.fence.signal(s.value),
-            .wait => |w| if (!w.fence.wait(w.value, &job.cancel)) {
-                if (w.fence.failed.load(.acquire)) return .init(.device_lost, "the fence failed", .{});
-                return .init(.cancelled, "cancelled", .{});
-            },
+            .fill => |f| if (!cancelled) @memset(f.buffer.slice(f.offset, f.size).?, f.value),
+            // What the fence would tell of has not been done.
+            .signal => |s| if (cancelled) s.fence.fail(.abandoned) else s.fence.signal(s.value),
+            .run, .wait => unreachable,
         }
-        return .{};
+        return if (cancelled) problems.cancelled else .{};
     }
 };
+
+fn waitFor(fence: *fences.Fence, value: u64, cancel: *const u8) Problem {
+    if (fence.wait(value, cancel)) return .{};
+    return switch (fence.failure.load(.acquire)) {
+        .none => problems.cancelled,
+        .disposed => .init(.cancelled, "the fence was disposed of", .{}),
+        .abandoned => .init(.cancelled, "the queue that was to signal it was disposed of", .{}),
+        .device_lost => .init(.device_lost, "the device that was to signal the fence is lost", .{}),
+    };
+}
 
 /// Hands a segment to JavaScript and waits until it has been dealt with.
 const Observed = struct {
@@ -215,7 +226,7 @@ const Observed = struct {
     fn call(context: *anyopaque, segment: u32) bool {
         const o: *Observed = @ptrCast(@alignCast(context));
         const before = @atomicLoad(u32, &o.job.resumed, .acquire);
-        o.queue.channel.observe(o.job.number, segment);
+        o.queue.channel.send(&.{ .job = o.job.number, .segment = segment + 1 });
         while (true) {
             const seen = o.queue.changed.now();
             if (@atomicLoad(u32, &o.job.resumed, .acquire) != before) return true;

@@ -8,17 +8,17 @@ const vtable = @import("vtable.zig");
 /// Device numbers stay below this.
 pub const devices_max = 64;
 
-/// Set once, before anything else is used: how many devices the one CPU shall look like.
-var cpu_count: u32 = 1;
+/// How many devices the one CPU looks like. It only grows: programs may use every one of them.
+var cpu_count: std.atomic.Value(u32) = .init(1);
 
 pub fn setVirtualCpus(wanted: u32) void {
-    cpu_count = std.math.clamp(wanted, 1, devices_max);
+    _ = cpu_count.fetchMax(@min(wanted, devices_max), .monotonic);
 }
 
 pub fn count() u32 {
-    return cpu_count;
+    return cpu_count.load(.monotonic);
 }
 
 pub fn device(number: u32) ?*const vtable.Device {
-    return if (number < cpu_count) &cpu.device else null;
+    return if (number < count()) &cpu.device else null;
 }

@@ -27,9 +27,36 @@ const windows = struct {
 /// Sleeps while `word` holds `expected`; may return early for no reason.
 pub fn wait(word: *const std.atomic.Value(u32), expected: u32) void {
     switch (builtin.os.tag) {
-        .linux => _ = linux.futex_4arg(&word.raw, .{ .cmd = .WAIT, .private = true }, expected, null),
+        .linux => _ = linux.futex_4arg(
+            &word.raw,
+            .{ .cmd = .WAIT, .private = true },
+            expected,
+            null,
+        ),
         .macos, .ios => _ = darwin.__ulock_wait(darwin.compare_and_wait, &word.raw, expected, 0),
         .windows => _ = windows.RtlWaitOnAddress(&word.raw, &expected, 4, null),
+        else => @compileError("no futex for this system"),
+    }
+}
+
+/// Like `wait`, for at most `nanoseconds`.
+pub fn waitFor(word: *const std.atomic.Value(u32), expected: u32, nanoseconds: u32) void {
+    switch (builtin.os.tag) {
+        .linux => {
+            const time: linux.timespec = .{ .sec = 0, .nsec = nanoseconds };
+            _ = linux.futex_4arg(&word.raw, .{ .cmd = .WAIT, .private = true }, expected, &time);
+        },
+        .macos, .ios => _ = darwin.__ulock_wait(
+            darwin.compare_and_wait,
+            &word.raw,
+            expected,
+            @max(1, nanoseconds / std.time.ns_per_us),
+        ),
+        .windows => {
+            // Relative times are negative, in units of 100 ns.
+            const timeout = -@as(i64, @max(1, nanoseconds / 100));
+            _ = windows.RtlWaitOnAddress(&word.raw, &expected, 4, &timeout);
+        },
         else => @compileError("no futex for this system"),
     }
 }
@@ -61,6 +88,16 @@ pub const Mutex = struct {
         while (m.state.swap(2, .acquire) != 0) wait(&m.state, 2);
     }
 
+    /// Takes the lock unless `cancel` is set before, which is looked at every few milliseconds.
+    pub fn lockUnless(m: *Mutex, cancel: *const u8) bool {
+        if (m.tryLock()) return true;
+        while (m.state.swap(2, .acquire) != 0) {
+            if (@atomicLoad(u8, cancel, .acquire) != 0) return false;
+            waitFor(&m.state, 2, 5 * std.time.ns_per_ms);
+        }
+        return true;
+    }
+
     pub fn tryLock(m: *Mutex) bool {
         return m.state.cmpxchgStrong(0, 1, .acquire, .monotonic) == null;
     }
@@ -88,6 +125,22 @@ pub const Signal = struct {
         while (s.count.load(.acquire) == seen) wait(&s.count, seen);
     }
 };
+
+test "who waits for a mutex can be cancelled" {
+    var mutex: Mutex = .{};
+    var cancel: u8 = 0;
+    try std.testing.expect(mutex.lockUnless(&cancel));
+    const Late = struct {
+        fn set(flag: *u8) void {
+            @atomicStore(u8, flag, 1, .release);
+        }
+    };
+    const other = try std.Thread.spawn(.{}, Late.set, .{&cancel});
+    try std.testing.expect(!mutex.lockUnless(&cancel));
+    other.join();
+    mutex.unlock();
+    try std.testing.expect(mutex.tryLock());
+}
 
 test "a mutex keeps two threads apart" {
     const Shared = struct {

@@ -21,7 +21,7 @@ pub const freePages: fn (pages: Pages) void = system.freePages;
 pub const forbidPages: fn (pages: Pages) void = system.forbidPages;
 
 /// Maps [offset, offset + size) of a file, read only, from the granule that `offset` lies in; see
-/// `mapGranule`. `size` is not 0.
+/// `mapGranule`. Nothing is mapped when `size` is 0, but the file must reach so far.
 pub const mapFile: fn (path: [*:0]const u8, offset: u64, size: u64) MapError!ConstPages =
     system.mapFile;
 pub const unmapFile: fn (pages: ConstPages) void = system.unmapFile;
@@ -37,11 +37,11 @@ pub const nanoseconds: fn () u64 = system.nanoseconds;
 /// Writes `message` to stderr and ends the process as a crash.
 pub const die: fn (message: []const u8) noreturn = system.die;
 
-/// A pipe inside this process, whose ends never block.
-pub const Pipe = system.Pipe;
+/// A pipe whose read end is JavaScript's, to wake its event loop.
+pub const Bell = system.Bell;
 
-/// Keeps a write to a pipe without a reader from killing the process; for the calling thread.
-pub const ignoreBrokenPipes: fn () void = system.ignoreBrokenPipes;
+/// The calling thread leaves signals to the host, except those that tell of a fault of its own.
+pub const ignoreSignals: fn () void = system.ignoreSignals;
 
 test "pages are zeroed and can be written" {
     const pages = try allocatePages(2 * std.heap.pageSize());
@@ -54,19 +54,12 @@ test "a file is mapped from the granule before the offset" {
     try std.testing.expectError(error.NotFound, mapFile("no-such-file", 0, 1));
     try std.testing.expectError(error.OutOfRange, mapFile("build.zig", 1 << 40, 1));
     try std.testing.expectError(error.OutOfRange, mapFile("build.zig", std.math.maxInt(u64), 1));
+    try std.testing.expectError(error.OutOfRange, mapFile("build.zig", 1 << 40, 0));
+    try std.testing.expectEqual(0, (try mapFile("build.zig", 5, 0)).len);
     const pages = try mapFile("build.zig", 5, 20);
     defer unmapFile(pages);
     try std.testing.expectEqual(25, pages.len);
     try std.testing.expectStringStartsWith(pages, "//! Builds");
-}
-
-test "a pipe gives what was written and never waits" {
-    const pipe = try Pipe.create();
-    defer pipe.close();
-    var bytes: [16]u8 = undefined;
-    try std.testing.expectEqual(0, pipe.read(&bytes));
-    pipe.write("hello");
-    try std.testing.expectEqualStrings("hello", bytes[0..pipe.read(&bytes)]);
 }
 
 test "time passes" {

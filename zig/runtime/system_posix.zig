@@ -41,6 +41,7 @@ pub fn mapFile(path: [*:0]const u8, offset: u64, size: u64) system.MapError!syst
     if (file_size < 0) return error.NotAFile;
     const end = std.math.add(u64, offset, size) catch return error.OutOfRange;
     if (end > @as(u64, @intCast(file_size))) return error.OutOfRange;
+    if (size == 0) return &.{};
     const first = std.mem.alignBackward(u64, offset, mapGranule());
     return posix.mmap(
         null,
@@ -93,49 +94,41 @@ pub fn die(message: []const u8) noreturn {
     std.c.abort();
 }
 
-pub const Pipe = struct {
-    read_end: c_int,
+pub const Bell = struct {
     write_end: c_int,
 
-    pub fn create() error{OutOfMemory}!Pipe {
+    /// `read_end` is the caller's to close; null when no descriptor is free.
+    pub fn create(read_end: *i32) ?Bell {
         var ends: [2]c_int = undefined;
         const flags: std.c.O = .{ .CLOEXEC = true, .NONBLOCK = true };
         if (builtin.os.tag == .linux) {
-            if (std.c.pipe2(&ends, flags) != 0) return error.OutOfMemory;
+            if (std.c.pipe2(&ends, flags) != 0) return null;
         } else {
-            if (std.c.pipe(&ends) != 0) return error.OutOfMemory;
+            if (std.c.pipe(&ends) != 0) return null;
             for (ends) |end| {
                 _ = std.c.fcntl(end, std.c.F.SETFD, @as(c_int, std.c.FD_CLOEXEC));
                 _ = std.c.fcntl(end, std.c.F.SETFL, @as(u32, @bitCast(flags)));
             }
         }
-        return .{ .read_end = ends[0], .write_end = ends[1] };
+        read_end.* = ends[0];
+        return .{ .write_end = ends[1] };
     }
 
-    pub fn close(pipe: Pipe) void {
-        _ = std.c.close(pipe.write_end);
-        _ = std.c.close(pipe.read_end);
+    pub fn destroy(bell: Bell) void {
+        _ = std.c.close(bell.write_end);
     }
 
-    /// What does not fit is lost.
-    pub fn write(pipe: Pipe, bytes: []const u8) void {
-        _ = std.c.write(pipe.write_end, bytes.ptr, bytes.len);
-    }
-
-    /// What is there at present; 0 when nothing is.
-    pub fn read(pipe: Pipe, bytes: []u8) usize {
-        const count = std.c.read(pipe.read_end, bytes.ptr, bytes.len);
-        return @intCast(@max(0, count));
-    }
-
-    /// A new descriptor of the read end, for the caller to close; -1 when none is free.
-    pub fn openReader(pipe: Pipe) i32 {
-        return std.c.fcntl(pipe.read_end, std.c.F.DUPFD_CLOEXEC, @as(c_int, 0));
+    /// Makes the read end readable. Fails when nobody reads any more, or when the pipe is full,
+    /// which wakes the reader as well. For threads that ignore signals.
+    pub fn ring(bell: Bell) void {
+        _ = std.c.write(bell.write_end, "!", 1);
     }
 };
 
-pub fn ignoreBrokenPipes() void {
-    var set = posix.sigemptyset();
-    posix.sigaddset(&set, .PIPE);
-    posix.sigprocmask(posix.SIG.BLOCK, &set, null);
+pub fn ignoreSignals() void {
+    var set = posix.sigfillset();
+    for ([_]posix.SIG{ .SEGV, .BUS, .ILL, .FPE, .TRAP, .ABRT }) |signal| {
+        posix.sigdelset(&set, signal);
+    }
+    posix.sigprocmask(posix.SIG.SETMASK, &set, null);
 }

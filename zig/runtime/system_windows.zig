@@ -103,6 +103,7 @@ pub fn mapFile(path: [*:0]const u8, offset: u64, size: u64) system.MapError!syst
     if (GetFileSizeEx(file, &file_size) == 0) return error.NotAFile;
     const end = std.math.add(u64, offset, size) catch return error.OutOfRange;
     if (end > @as(u64, @intCast(file_size))) return error.OutOfRange;
+    if (size == 0) return &.{};
     const mapping = CreateFileMappingW(file, null, page_read_only, 0, 0, null) orelse
         return error.NoAccess;
     defer _ = CloseHandle(mapping);
@@ -186,42 +187,15 @@ pub fn die(message: []const u8) noreturn {
     while (true) _ = TerminateProcess(GetCurrentProcess(), 3);
 }
 
-/// Reads are polled: a handle cannot become a descriptor of the host's C library.
-pub const Pipe = struct {
-    read_end: Handle,
-    write_end: Handle,
-
-    /// Room for every message that can be under way, so that a write does not wait.
-    const room = 128 << 10;
-
-    pub fn create() error{OutOfMemory}!Pipe {
-        var pipe: Pipe = undefined;
-        if (CreatePipe(&pipe.read_end, &pipe.write_end, null, room) == 0) return error.OutOfMemory;
-        return pipe;
+/// There is none: a handle cannot become a descriptor of the host's C library.
+pub const Bell = struct {
+    pub fn create(_: *i32) ?Bell {
+        return null;
     }
 
-    pub fn close(pipe: Pipe) void {
-        _ = CloseHandle(pipe.write_end);
-        _ = CloseHandle(pipe.read_end);
-    }
+    pub fn destroy(_: Bell) void {}
 
-    pub fn write(pipe: Pipe, bytes: []const u8) void {
-        var written: u32 = 0;
-        _ = WriteFile(pipe.write_end, bytes.ptr, @intCast(bytes.len), &written, null);
-    }
-
-    pub fn read(pipe: Pipe, bytes: []u8) usize {
-        var available: u32 = 0;
-        if (PeekNamedPipe(pipe.read_end, null, 0, null, &available, null) == 0) return 0;
-        if (available == 0) return 0;
-        var count: u32 = 0;
-        const size: u32 = @intCast(@min(available, bytes.len));
-        return if (ReadFile(pipe.read_end, bytes.ptr, size, &count, null) != 0) count else 0;
-    }
-
-    pub fn openReader(_: Pipe) i32 {
-        return -1;
-    }
+    pub fn ring(_: Bell) void {}
 };
 
-pub fn ignoreBrokenPipes() void {}
+pub fn ignoreSignals() void {}

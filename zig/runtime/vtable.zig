@@ -84,7 +84,11 @@ pub const Device = extern struct {
         problem: *problems.Problem,
     ) callconv(.c) void,
     /// Runs to the end, or enqueues when the device is asynchronous; `wait` then ends it.
-    submit: *const fn (context: *anyopaque, prepared: *anyopaque, run: *const Run) callconv(.c) void,
+    submit: *const fn (
+        context: *anyopaque,
+        prepared: *anyopaque,
+        run: *const Run,
+    ) callconv(.c) void,
     wait: *const fn (context: *anyopaque, prepared: *anyopaque) callconv(.c) void,
     free: *const fn (context: *anyopaque, prepared: *anyopaque) callconv(.c) void,
 };
