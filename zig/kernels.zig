@@ -59,6 +59,13 @@ pub const kernels = struct {
     pub const conv_2d_dw = @import("kernels/conv_2d.zig").conv_2d_dw;
     pub const conv_transpose_1d = @import("kernels/conv_transpose.zig").conv_transpose_1d;
     pub const conv_transpose_2d = @import("kernels/conv_transpose.zig").conv_transpose_2d;
+    pub const ssm_conv = @import("kernels/ssm_conv.zig").ssm_conv;
+    pub const ssm_scan = @import("kernels/ssm_scan.zig").ssm_scan;
+    pub const rwkv_wkv6 = @import("kernels/rwkv.zig").rwkv_wkv6;
+    pub const rwkv_wkv7 = @import("kernels/rwkv.zig").rwkv_wkv7;
+    pub const gated_linear_attn = @import("kernels/gated_linear_attn.zig").gated_linear_attn;
+    pub const gated_delta_net = @import("kernels/gated_delta_net.zig").gated_delta_net;
+    pub const solve_tri = @import("kernels/solve_tri.zig").solve_tri;
 };
 
 comptime {

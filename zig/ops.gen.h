@@ -171,3 +171,12 @@ static_assert(sizeof(leaven_conv_transpose_1d_params) == 4, "conv_transpose_1d")
 #define LEAVEN_OP_conv_transpose_2d 52
 struct leaven_conv_transpose_2d_params { uint32_t stride; };
 static_assert(sizeof(leaven_conv_transpose_2d_params) == 4, "conv_transpose_2d");
+#define LEAVEN_OP_ssm_conv 53
+#define LEAVEN_OP_ssm_scan 54
+#define LEAVEN_OP_rwkv_wkv6 55
+#define LEAVEN_OP_rwkv_wkv7 56
+#define LEAVEN_OP_gated_linear_attn 57
+struct leaven_gated_linear_attn_params { float scale; };
+static_assert(sizeof(leaven_gated_linear_attn_params) == 4, "gated_linear_attn");
+#define LEAVEN_OP_gated_delta_net 58
+#define LEAVEN_OP_solve_tri 59

@@ -12,6 +12,7 @@ pub const reductions = @import("ops/reductions.zig");
 pub const arranging = @import("ops/arranging.zig");
 pub const masked = @import("ops/masked.zig");
 pub const spatial = @import("ops/spatial.zig");
+pub const recurrent = @import("ops/recurrent.zig");
 
 pub const sources_max = 12;
 pub const outputs_max = 4;
@@ -87,7 +88,7 @@ pub const pair = [_]Source{ .{ .name = "a" }, .{ .name = "b" } };
 
 /// Every row at the place of its code.
 pub const table = inOrder(first ++ elementwise.rows ++ norms.rows ++ reductions.rows ++
-    arranging.rows ++ masked.rows ++ spatial.rows);
+    arranging.rows ++ masked.rows ++ spatial.rows ++ recurrent.rows);
 
 const first = [_]Row{
     .{ .code = 0, .name = "add", .sources = &pair, .reuses = &.{0}, .infer = shape.broadcast },
