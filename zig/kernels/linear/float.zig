@@ -16,15 +16,16 @@ const F32 = simd.F32;
 const lanes = simd.lanes;
 
 /// Columns between two additions of the lanes.
-const stretch = 1024;
-const stretch_vectors = stretch / lanes;
+const stretch = 512;
 
-/// Rows and columns of sums that fit in registers, beside one row of activations and a weight.
+/// Rows and columns of sums that fit in registers, beside a register for each row or column and
+/// one more.
 const tile_rows = 4;
 const tile_columns = if (simd.register_count == 32) 6 else if (simd.has_fma) 3 else 2;
 
-/// Rows whose weights are packed together, and columns that use them.
-const panel_rows = 64;
+/// Rows whose weights are packed together at most, and columns that use them.
+const panel_rows_max = 128;
+const panel_rows_min = 32;
 const chunk_max = 264;
 /// Bytes of weights that are worth a hand-out to a thread.
 const grain_bytes = 64 * 1024;
@@ -34,7 +35,7 @@ pub fn Float(comptime dtype: DType) type {
         const value_bytes = layout(dtype).block_bytes;
 
         const Scratch = struct {
-            weights: [panel_rows * stretch]f32 align(64),
+            weights: [panel_rows_max * stretch]f32 align(64),
             x: [tile_columns * stretch]f32 align(64),
             columns: [chunk_max]Product.Column,
         };
@@ -53,7 +54,7 @@ pub fn Float(comptime dtype: DType) type {
 
         fn itemsOf(p: *const Product) Items {
             if (isDirect(p)) return .of(p, tile_rows, tile_columns, tile_columns);
-            return .of(p, panel_rows, chunk_max, tile_columns);
+            return .fit(p, panel_rows_min, panel_rows_max, chunk_max, tile_columns);
         }
 
         pub fn run(p: *const Product, begin: u64, end: u64, memory: [*]align(64) u8) void {
@@ -124,7 +125,7 @@ pub fn Float(comptime dtype: DType) type {
             for (columns, item.column..) |*column, i| {
                 column.* = p.column(item.slice, i);
                 column.y += item.row;
-                @memset(column.y[0..item.rows], 0);
+                if (p.k == 0) @memset(column.y[0..item.rows], 0);
             }
             var begin: usize = 0;
             while (begin < p.k) : (begin += stretch) {
@@ -132,17 +133,18 @@ pub fn Float(comptime dtype: DType) type {
                 packWeights(p, item, begin, count, scratch);
                 var i: usize = 0;
                 while (i < columns.len) : (i += tile_columns) {
-                    switch (@min(tile_columns, columns.len - i)) {
+                    const rest = columns[i..];
+                    switch (@min(tile_columns, rest.len)) {
                         inline 1...tile_columns => |c| {
-                            packActivations(c, columns[i..][0..c], begin, count, scratch);
-                            multiply(c, columns[i..][0..c], item.rows, count, scratch);
+                            const next = rest[c..@min(2 * tile_columns, rest.len)];
+                            group(c, rest[0..c], next, item.rows, begin, count, scratch);
                         },
                         else => unreachable,
                     }
                 }
             }
             if (p.bias == null) return;
-            var bias: [panel_rows]f32 = undefined;
+            var bias: [panel_rows_max]f32 = undefined;
             p.biases(item.row, &bias);
             for (columns) |column| {
                 for (column.y[0..item.rows], bias[0..item.rows]) |*y, b| y.* += b;
@@ -157,7 +159,9 @@ pub fn Float(comptime dtype: DType) type {
                 const tile = scratch.weights[row * vectors * lanes ..];
                 for (rowsAt(p, item.slice, item.row + row), 0..) |address, r| {
                     const from = address + begin * value_bytes;
+                    const next = @intFromPtr(from) +% tile_rows * p.weight.nb[1];
                     for (0..count / lanes) |v| {
+                        simd.prefetch(next +% v * lanes * value_bytes, lanes * value_bytes);
                         tile[(v * tile_rows + r) * lanes ..][0..lanes].* = load(from + v * lanes * value_bytes);
                     }
                     const rest = count % lanes;
@@ -189,48 +193,63 @@ pub fn Float(comptime dtype: DType) type {
 
 const partOf = Float(.f32).loadPart;
 
+/// Adds what `count` columns of the weights, which are packed, give to a group of columns, and
+/// fetches the next group's activations meanwhile.
+fn group(
+    comptime columns: u32,
+    to: *const [columns]Product.Column,
+    next: []const Product.Column,
+    rows: usize,
+    begin: usize,
+    count: usize,
+    scratch: anytype,
+) void {
+    const vectors = (count + lanes - 1) / lanes;
+    packActivations(columns, to, begin, count, &scratch.x);
+    var row: usize = 0;
+    while (row < rows) : (row += tile_rows) {
+        const weights = scratch.weights[row * vectors * lanes ..].ptr;
+        const totals = multiplyTile(columns, weights, &scratch.x, vectors);
+        for (next) |column| {
+            var line = row / tile_rows * simd.line_bytes;
+            while (line < count * 4) : (line += (rows + tile_rows - 1) / tile_rows * simd.line_bytes) {
+                simd.prefetch(@intFromPtr(column.x) + begin * 4 + line, simd.line_bytes);
+            }
+        }
+        inline for (totals, to) |total, column| {
+            addTo(column.y[row..@min(rows, row + tile_rows)], total, begin == 0);
+        }
+    }
+}
+
+/// Adds to results, or stores the first ones.
+inline fn addTo(y: []align(1) f32, total: @Vector(tile_rows, f32), fresh: bool) void {
+    if (y.len == tile_rows) {
+        const old: [tile_rows]f32 = if (fresh) @splat(0) else y[0..tile_rows].*;
+        y[0..tile_rows].* = @as(@Vector(tile_rows, f32), old) + total;
+    } else {
+        const list: [tile_rows]f32 = total;
+        for (y, list[0..y.len]) |*value, t| value.* = if (fresh) t else value.* + t;
+    }
+}
+
 /// Activations: [vector of columns][row of activations][lane].
 fn packActivations(
     comptime columns: u32,
     rows: *const [columns]Product.Column,
     begin: usize,
     count: usize,
-    scratch: anytype,
+    to: []f32,
 ) void {
     inline for (rows, 0..) |row, c| {
         const from = row.x + begin * 4;
         for (0..count / lanes) |v| {
-            scratch.x[(v * columns + c) * lanes ..][0..lanes].* = simd.load(F32, from + v * lanes * 4);
+            to[(v * columns + c) * lanes ..][0..lanes].* = simd.load(F32, from + v * lanes * 4);
         }
         const rest = count % lanes;
         if (rest > 0) {
             const v = count / lanes;
-            scratch.x[(v * columns + c) * lanes ..][0..lanes].* = partOf(from + v * lanes * 4, rest);
-        }
-    }
-}
-
-/// Adds what `count` packed columns give to the results of `row_count` rows.
-fn multiply(
-    comptime columns: u32,
-    to: *const [columns]Product.Column,
-    row_count: usize,
-    count: usize,
-    scratch: anytype,
-) void {
-    const vectors = (count + lanes - 1) / lanes;
-    var row: usize = 0;
-    while (row < row_count) : (row += tile_rows) {
-        const totals = multiplyTile(columns, scratch.weights[row * vectors * lanes ..].ptr, &scratch.x, vectors);
-        inline for (totals, to) |total, column| {
-            const y = column.y[row..row_count];
-            if (y.len >= tile_rows) {
-                const old: [tile_rows]f32 = y[0..tile_rows].*;
-                y[0..tile_rows].* = @as(@Vector(tile_rows, f32), old) + total;
-            } else {
-                const list: [tile_rows]f32 = total;
-                for (y, list[0..y.len]) |*value, t| value.* += t;
-            }
+            to[(v * columns + c) * lanes ..][0..lanes].* = partOf(from + v * lanes * 4, rest);
         }
     }
 }
@@ -243,13 +262,23 @@ fn multiplyTile(
 ) [columns]@Vector(tile_rows, f32) {
     var sums: [columns][tile_rows]F32 = @splat(@splat(@splat(0)));
     for (0..vectors) |v| {
-        var x: [columns]F32 = undefined;
-        inline for (&x, 0..) |*value, c| {
-            value.* = activations[(v * columns + c) * lanes ..][0..lanes].*;
-        }
-        inline for (0..tile_rows) |r| {
-            const w: F32 = weights[(v * tile_rows + r) * lanes ..][0..lanes].*;
-            inline for (x, 0..) |value, c| sums[c][r] = simd.mulAdd(w, value, sums[c][r]);
+        const w = weights[v * tile_rows * lanes ..];
+        const x = activations[v * columns * lanes ..];
+        // The side with fewer vectors stays in registers, the other passes through one.
+        if (columns < tile_rows) {
+            var fixed: [columns]F32 = undefined;
+            inline for (&fixed, 0..) |*value, c| value.* = x[c * lanes ..][0..lanes].*;
+            inline for (0..tile_rows) |r| {
+                const passing: F32 = w[r * lanes ..][0..lanes].*;
+                inline for (fixed, &sums) |value, *sum| sum[r] = simd.mulAdd(passing, value, sum[r]);
+            }
+        } else {
+            var fixed: [tile_rows]F32 = undefined;
+            inline for (&fixed, 0..) |*value, r| value.* = w[r * lanes ..][0..lanes].*;
+            inline for (&sums, 0..) |*sum, c| {
+                const passing: F32 = x[c * lanes ..][0..lanes].*;
+                inline for (fixed, sum) |value, *one| one.* = simd.mulAdd(value, passing, one.*);
+            }
         }
     }
     var totals: [columns]@Vector(tile_rows, f32) = undefined;

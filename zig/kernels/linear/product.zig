@@ -91,6 +91,17 @@ pub const Items = struct {
         };
     }
 
+    /// Panels of `rows_max` rows, or half as many and so on down to `rows_min` while there are few
+    /// items, so that all threads find work.
+    pub fn fit(p: *const Product, rows_min: usize, rows_max: usize, chunk_max: usize, multiple: usize) Items {
+        const enough = 64;
+        var rows = rows_max;
+        while (true) : (rows /= 2) {
+            const items: Items = .of(p, rows, chunk_max, multiple);
+            if (rows == rows_min or items.count(p) >= enough) return items;
+        }
+    }
+
     pub fn count(items: *const Items, p: *const Product) usize {
         return items.panels * items.chunks * p.slices;
     }

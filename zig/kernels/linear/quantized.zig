@@ -51,7 +51,7 @@ pub fn Quantized(comptime Type: type) type {
 
         fn itemsOf(p: *const Product) Items {
             if (isDirect(p)) return .of(p, simd.lanes, 1, 1);
-            return .of(p, panel_file.rows, panel_file.chunk_max, shape.columns());
+            return .fit(p, tile.tile_rows, panel_file.rows, panel_file.chunk_max, shape.columns());
         }
 
         pub fn run(p: *const Product, first: u64, end: u64, memory: [*]align(64) u8) void {
