@@ -3,7 +3,8 @@
 //! against the peak of the unit; both are measured between the repeats. Medians. Seconds are those
 //! that the thread ran, so that other processes disturb less.
 //!
-//!   zig build bench-kernels-v4_vnni -- [--types q8_0,f16] [--m 1,512] [--k 4096] [--n 4096] [--mib 256]
+//!   zig build bench-kernels-v4_vnni -- [--types q8_0,f16] [--m 1,512] [--k 4096] [--n 4096] [--mib
+//! 256]
 
 const std = @import("std");
 const abi = @import("kernels/abi.zig");
@@ -76,7 +77,12 @@ const Bench = struct {
     }
 
     /// Runs all items in hand-outs of the plan's grain.
-    fn execute(bench: *Bench, kernel: abi.Kernel, operands: []const abi.Tensor, y: *const abi.Tensor) !void {
+    fn execute(
+        bench: *Bench,
+        kernel: abi.Kernel,
+        operands: []const abi.Tensor,
+        y: *const abi.Tensor,
+    ) !void {
         var status: abi.Status = .{};
         var task: abi.Task = .{
             .op = .linear,
@@ -122,7 +128,8 @@ const Bench = struct {
         defer bench.free(y);
         const all = w.data;
         w.ne[1] = n;
-        const unit: Unit = if (m <= few_columns) .bytes else if (quantized) .byte_operations else .f32_operations;
+        const many: Unit = if (quantized) .byte_operations else .f32_operations;
+        const unit: Unit = if (m <= few_columns) .bytes else many;
         var rates: [repeats]f64 = undefined;
         var peaks: [repeats]f64 = undefined;
         bench.execute(linear, &.{ w, x }, &y) catch return;
@@ -132,7 +139,8 @@ const Bench = struct {
                 w.data = all + i * n * w.nb[1];
                 try bench.execute(linear, &.{ w, x }, &y);
             }
-            const work: f64 = @floatFromInt(if (unit == .bytes) matrix_bytes * copies else 2 * k * n * m);
+            const amount = if (unit == .bytes) matrix_bytes * copies else 2 * k * n * m;
+            const work: f64 = @floatFromInt(amount);
             rate.* = work / (bench.seconds() - before);
             ceiling.* = bench.peak(unit);
         }
@@ -174,7 +182,7 @@ fn report(name: []const u8, m: u64, unit: Unit, rates: *[repeats]f64, peaks: *[r
     var shares: [repeats]f64 = undefined;
     for (&shares, rates, peaks) |*share, rate, peak| share.* = rate / peak;
     std.debug.print("{s:<8} m {d:>4}  {d:>7.1} of {d:>6.1} {s:<8} {d:>5.1} %\n", .{
-        name, m, median(rates) / 1e9, median(peaks) / 1e9,
+        name,                  m, median(rates) / 1e9, median(peaks) / 1e9,
         switch (unit) {
             .bytes => "GB/s",
             .f32_operations => "GFLOP/s",

@@ -43,6 +43,8 @@ export const layerOf = (path: string): string | undefined => {
   const stem = name.replace(/\.\w+$/, '')
   if (top === 'src') return inner === undefined ? stem : name
   if (top !== 'zig') return undefined
+  // The rows of the op table are part of it.
+  if (name === 'ops') return 'base'
   if (inner !== undefined) return name
   return stem in zigBelow ? stem : 'base'
 }

@@ -92,7 +92,7 @@ test('an aborted signal is seen before anything is asked for', async () => {
   await queue.synchronize()
 })
 
-test('a queue that is disposed of cancels its steps and tells who waits for its signal', async () => {
+test('a disposed queue cancels its steps and tells who waits for its signal', async () => {
   const before = nativeCounters().liveThreads
   const queue = device.createQueue()
   using other = device.createQueue()

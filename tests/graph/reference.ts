@@ -288,7 +288,9 @@ const setRows = (table: Values, from: Values, rows: Values): void => {
   }
 }
 
-/** The first element that is further from its reference than its error allows; undefined if none. */
+/**
+ * The first element that is further from its reference than its error allows; undefined if none.
+ */
 export const firstDifference = (got: ArrayLike<number>, wanted: Values): string | undefined => {
   if (got.length !== wanted.values.length)
     return `${got.length} values, not ${wanted.values.length}`

@@ -99,7 +99,10 @@ fn values(arena: std.mem.Allocator, t: abi.Tensor, row: u64) ![]f64 {
     const from = t.row(row);
     if (t.dtype == .q8_row) {
         const scales: [*]align(1) const f32 = @ptrCast(from + n);
-        for (wide, 0..) |*value, i| value.* = @as(f64, scales[i / 32]) * @as(f64, @floatFromInt(@as(i8, @bitCast(from[i]))));
+        for (wide, 0..) |*value, i| value.* = @as(f64, scales[i / 32]) * @as(
+            f64,
+            @floatFromInt(@as(i8, @bitCast(from[i]))),
+        );
         return wide;
     }
     const narrow = try arena.alloc(f32, n);
@@ -118,7 +121,12 @@ fn randomWeights(trial: *Trial, dtype: DType, ne: [4]u64, order: Order) !abi.Ten
         var finite = false;
         while (!finite) {
             trial.prng.random().bytes(block[0..l.block_bytes]);
-            if (!formats.dequantizeRow(dtype, block, &block_values, l.block_len)) return error.NoFormat;
+            if (!formats.dequantizeRow(
+                dtype,
+                block,
+                &block_values,
+                l.block_len,
+            )) return error.NoFormat;
             finite = for (block_values[0..l.block_len]) |v| {
                 if (!(@abs(v) < 1e6)) break false;
             } else true;
@@ -157,7 +165,10 @@ fn expectProduct(dtype: DType, w_ne: [4]u64, x_ne: [4]u64, order: Order, with_bi
             }
             const got = trial.get(y, .{ row, column % x_ne[1], b, c });
             if (@abs(got - expected) <= 3e-6 * magnitude) continue;
-            std.debug.print("{t} row {d} column {d}: {d}, not {d}\n", .{ dtype, row, column, got, expected });
+            std.debug.print(
+                "{t} row {d} column {d}: {d}, not {d}\n",
+                .{ dtype, row, column, got, expected },
+            );
             return error.TestExpectedEqual;
         }
     }
@@ -168,7 +179,13 @@ test "linear: each weight type, with sizes that fill no tile" {
         const unit = @max(layout(entry[0]).block_len, 32);
         const plain = layout(entry[0]).block_len == 1;
         for ([_]u64{ 1, 2, 7, 40 }) |m| {
-            try expectProduct(entry[0], .{ unit, 1, 1, 1 }, .{ unit, m, 1, 1 }, .packed_rows, false);
+            try expectProduct(
+                entry[0],
+                .{ unit, 1, 1, 1 },
+                .{ unit, m, 1, 1 },
+                .packed_rows,
+                false,
+            );
             const k = 1024 + unit + @as(u64, if (plain) 3 else 0);
             try expectProduct(entry[0], .{ k, 71, 1, 1 }, .{ k, m, 1, 1 }, .gaps, true);
         }
@@ -209,7 +226,10 @@ test "linear: a product does not depend on how many columns are computed with it
             const y = trial.empty(.f32, .{ n, 1, 1, 1 }, .packed_rows);
             try trial.run(.linear, linear, .{}, &.{ w, one, null }, &.{y});
             for (0..n) |i| {
-                try testing.expectEqual(trial.get(all, .{ i, j, 0, 0 }), trial.get(y, .{ i, 0, 0, 0 }));
+                try testing.expectEqual(
+                    trial.get(all, .{ i, j, 0, 0 }),
+                    trial.get(y, .{ i, 0, 0, 0 }),
+                );
             }
         }
     }

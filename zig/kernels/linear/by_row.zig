@@ -33,7 +33,10 @@ pub fn ByRow(comptime format_file: type) type {
             for (0..format_file.len / tile.block_len) |i| {
                 const low = rows_file.load16(codes, i * tile.block_len);
                 const high = rows_file.load16(codes, i * tile.block_len + 16);
-                var block: tile.Block(shape) = .{ .codes = tile.signed(low ++ high), .scale = undefined };
+                var block: tile.Block(shape) = .{
+                    .codes = tile.signed(low ++ high),
+                    .scale = undefined,
+                };
                 inline for (0..groups) |g| {
                     const group = (i * groups + g) * format.group / format_file.group;
                     block.scale[g] = across(&unpacked, "scales", group);

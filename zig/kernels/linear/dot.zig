@@ -91,7 +91,8 @@ pub fn Sum(comptime codes: Codes, comptime steps: u32) type {
         /// Sums of 16 bits hold this many products of two before they must be widened.
         const depth = switch (codes) {
             .unsigned => |max| @min(steps, std.math.maxInt(i16) / (2 * 127 * @as(u32, max))),
-            .signed => 1, // 2 * 127 * 128 = 32512; where the signs are split at least -2 * 128 * 128
+            // 2 * 127 * 128 = 32512; where the signs are split at least -2 * 128 * 128
+            .signed => 1,
         };
 
         total: I32,
@@ -195,7 +196,11 @@ fn secondMask(comptime n: u32, comptime first: u32) [n]i32 {
 const S = @Vector(16, i8);
 const D = @Vector(32, i8);
 const Q = @Vector(64, i8);
-extern fn @"llvm.x86.avx512.vpdpbusd.512"(@Vector(16, i32), @Vector(16, i32), @Vector(16, i32)) @Vector(16, i32);
+extern fn @"llvm.x86.avx512.vpdpbusd.512"(
+    @Vector(16, i32),
+    @Vector(16, i32),
+    @Vector(16, i32),
+) @Vector(16, i32);
 extern fn @"llvm.x86.avx512.pmaddubs.w.512"(@Vector(64, u8), Q) @Vector(32, i16);
 extern fn @"llvm.x86.avx512.pmaddw.d.512"(@Vector(32, i16), @Vector(32, i16)) @Vector(16, i32);
 extern fn @"llvm.x86.avx2.pmadd.ub.sw"(@Vector(32, u8), D) @Vector(16, i16);
@@ -221,7 +226,10 @@ fn check(comptime codes: Codes, comptime steps: u32, random: std.Random, extreme
     var w: [n]i32 = undefined;
     var stored: [n]u8 = undefined;
     var a: [steps * 4]i8 = undefined;
-    for (&a) |*v| v.* = if (extreme) (if (random.boolean()) 127 else -127) else random.intRangeAtMost(i8, -127, 127);
+    for (&a) |*v| {
+        const end: i8 = if (random.boolean()) 127 else -127;
+        v.* = if (extreme) end else random.intRangeAtMost(i8, -127, 127);
+    }
     for (&w, &stored) |*value, *byte| switch (codes) {
         .unsigned => |max| {
             byte.* = if (extreme) max else random.uintAtMost(u8, max);

@@ -122,7 +122,11 @@ pub const q6_K = struct {
 pub const q2_K = struct {
     pub const dtype: DType = .q2_K;
     pub const in_registers = true;
-    pub const format: tile.Format = .{ .codes = .{ .unsigned = 3 }, .group = 16, .has_offset = true };
+    pub const format: tile.Format = .{
+        .codes = .{ .unsigned = 3 },
+        .group = 16,
+        .has_offset = true,
+    };
 
     pub inline fn unpack(rows: Rows, sink: anytype) void {
         const scales = rows_file.load16(rows, 0);
@@ -140,7 +144,10 @@ pub const q2_K = struct {
                         both[0] * byteOf(four & low, first),
                         both[0] * byteOf(four & low, first + 1),
                     },
-                    .offset = .{ -both[1] * byteOf(mins, first), -both[1] * byteOf(mins, first + 1) },
+                    .offset = .{
+                        -both[1] * byteOf(mins, first),
+                        -both[1] * byteOf(mins, first + 1),
+                    },
                 });
             }
         }
@@ -203,7 +210,8 @@ pub const iq4_xs = struct {
         var low = rows_file.load(u32, rows, 4);
         for (0..8) |i| {
             const indices = blocks.nibbles(rows_file.load16(rows, 8 + i * 16));
-            const scale = (low & @as(U32, @splat(15))) | ((high << @splat(4)) & @as(U32, @splat(0x30)));
+            const top = (high << @splat(4)) & @as(U32, @splat(0x30));
+            const scale = (low & @as(U32, @splat(15))) | top;
             const signed = @as(simd.I32, @bitCast(scale)) - @as(simd.I32, @splat(32));
             sink.put(.{
                 .codes = blocks.levels(iq4.levels, indices),

@@ -22,7 +22,10 @@ pub const Stretch = struct {
     count: usize,
 
     pub fn at(p: *const Product, begin: usize) Stretch {
-        return .{ .begin = begin, .count = @min(side_file.blocks_max, p.k / tile.block_len - begin) };
+        return .{
+            .begin = begin,
+            .count = @min(side_file.blocks_max, p.k / tile.block_len - begin),
+        };
     }
 };
 
@@ -42,11 +45,20 @@ pub fn Panel(comptime shape: tile.Shape) type {
                 column.y += item.row;
             }
             p.biases(item.row, &panel.bias);
-            if (p.k == 0) for (panel.columns[0..item.columns]) |column| @memset(column.y[0..item.rows], 0);
+            if (p.k == 0) for (panel.columns[0..item.columns]) |column| @memset(
+                column.y[0..item.rows],
+                0,
+            );
         }
 
         /// Adds what the stretch in the tiles gives to the results.
-        pub fn multiply(panel: *Self, p: *const Product, item: Item, stretch: Stretch, zero: i32) void {
+        pub fn multiply(
+            panel: *Self,
+            p: *const Product,
+            item: Item,
+            stretch: Stretch,
+            zero: i32,
+        ) void {
             const columns = panel.columns[0..item.columns];
             const at_once = comptime shape.columns();
             var i: usize = 0;
@@ -65,7 +77,9 @@ pub fn Panel(comptime shape: tile.Shape) type {
         fn prefetch(next: []const Product.Column, k: usize, stretch: Stretch) void {
             for (next[0..@min(shape.columns(), next.len)]) |column| {
                 const x = @intFromPtr(column.x);
-                for (0..stretch.count / 2) |i| simd.prefetchNear(x + (stretch.begin + 2 * i) * tile.block_len);
+                for (0..stretch.count / 2) |i| {
+                    simd.prefetchNear(x + (stretch.begin + 2 * i) * tile.block_len);
+                }
                 simd.prefetchNear(x + k + stretch.begin * 4);
                 simd.prefetchNear(x + k + k / 8 + stretch.begin * 4);
             }

@@ -71,15 +71,16 @@ pub const Product = struct {
     }
 };
 
-/// Work cut into items: for each slice its chunks of columns, for each chunk the row panels, so that
-/// the activations of a chunk stay in cache.
+/// Work cut into items: for each slice its chunks of columns, for each chunk the row panels, so
+/// that the activations of a chunk stay in cache.
 pub const Items = struct {
     panel_rows: usize,
     panels: usize,
     chunk_columns: usize,
     chunks: usize,
 
-    /// Chunks have a multiple of `multiple` columns, `chunk_max` at most, and about the same number.
+    /// Chunks have a multiple of `multiple` columns, `chunk_max` at most, and about the same
+    /// number.
     pub fn of(p: *const Product, panel_rows: usize, chunk_max: usize, multiple: usize) Items {
         const chunks = divCeil(p.columns, chunk_max / multiple * multiple);
         const even = divCeil(p.columns, chunks);
@@ -106,7 +107,13 @@ pub const Items = struct {
         return items.panels * items.chunks * p.slices;
     }
 
-    pub const Item = struct { slice: usize, row: usize, rows: usize, column: usize, columns: usize };
+    pub const Item = struct {
+        slice: usize,
+        row: usize,
+        rows: usize,
+        column: usize,
+        columns: usize,
+    };
 
     pub fn at(items: *const Items, p: *const Product, index: usize) Item {
         const panel = index % items.panels;

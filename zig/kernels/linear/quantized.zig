@@ -76,8 +76,15 @@ pub fn Quantized(comptime Type: type) type {
             }
         }
 
-        /// A stretch of `simd.lanes` rows. Rows past the end of the weight are zeros in memory of ours.
-        fn rowsAt(p: *const Product, slice: usize, row: usize, stretch: Stretch, panel: *Panel) Rows {
+        /// A stretch of `simd.lanes` rows. Rows past the end of the weight are zeros in memory of
+        /// ours.
+        fn rowsAt(
+            p: *const Product,
+            slice: usize,
+            row: usize,
+            stretch: Stretch,
+            panel: *Panel,
+        ) Rows {
             const stride = p.weight.nb[1];
             const base = p.matrix(slice) + row * stride + stretch.begin / parts * block.block_bytes;
             if (row + simd.lanes <= p.n) return .{ .base = base, .stride = stride };
@@ -99,7 +106,12 @@ pub fn Quantized(comptime Type: type) type {
         }
 
         /// The tile blocks of a stretch of `simd.lanes` rows.
-        inline fn unpackBlocks(p: *const Product, rows: Rows, stretch: Stretch, sink: anytype) void {
+        inline fn unpackBlocks(
+            p: *const Product,
+            rows: Rows,
+            stretch: Stretch,
+            sink: anytype,
+        ) void {
             const skipped = stretch.begin / parts * (simd.lanes - 1) * block.block_bytes;
             const distance = simd.lanes * p.weight.nb[1];
             var ahead: Ahead(@TypeOf(sink)) = .{

@@ -25,7 +25,11 @@ pub const Rows = struct {
     }
 
     /// Every fourth row from row `first` on.
-    inline fn everyFourth(rows: Rows, offset: usize, comptime first: usize) [simd.lanes / 4][*]const u8 {
+    inline fn everyFourth(
+        rows: Rows,
+        offset: usize,
+        comptime first: usize,
+    ) [simd.lanes / 4][*]const u8 {
         var list: [simd.lanes / 4][*]const u8 = undefined;
         var base = rows.base + offset;
         inline for (&list) |*address| {

@@ -32,7 +32,14 @@ pub const Side = struct {
         if (blocks == blocks_max) {
             comptime std.debug.assert(blocks_max % at_once == 0);
             inline for (0..blocks_max / at_once) |i| {
-                side.part(s, zero, at_once, i * at_once, scales + i * at_once * 4, sums + i * at_once * 4);
+                side.part(
+                    s,
+                    zero,
+                    at_once,
+                    i * at_once,
+                    scales + i * at_once * 4,
+                    sums + i * at_once * 4,
+                );
             }
         } else for (0..blocks) |i| side.part(s, zero, 1, i, scales + i * 4, sums + i * 4);
     }

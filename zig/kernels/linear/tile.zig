@@ -95,7 +95,8 @@ fn Layout(comptime s: Shape) type {
         const scales = codes + steps * row_vectors * vector;
         const offsets = scales + s.groups() * row_vectors * vector;
         const missing = offsets + if (s.has_offset) s.groups() * row_vectors * vector else 0;
-        const size = missing + if (dot.splitsSigns(s.codes)) s.groups() * row_vectors * vector else 0;
+        const magnitudes = s.groups() * row_vectors * vector;
+        const size = missing + if (dot.splitsSigns(s.codes)) magnitudes else 0;
     };
 }
 
@@ -129,7 +130,9 @@ pub fn Store(comptime s: Shape) type {
                 }
                 if (comptime dot.splitsSigns(s.codes)) {
                     const group = block.codes[g * s.group / 4 ..][0 .. s.group / 4];
-                    store.tile[L.missing + at ..][0..L.vector].* = @bitCast(dot.missing(s.codes, group));
+                    store.tile[L.missing + at ..][0..L.vector].* = @bitCast(
+                        dot.missing(s.codes, group),
+                    );
                 }
             }
             store.tile = @alignCast(store.tile + L.size);
@@ -197,7 +200,8 @@ inline fn startOf(comptime s: Shape, side: *const Side, block: usize, comptime g
 }
 
 /// Multiplies `blocks` tile blocks with `columns` rows of activations. x[c] points at the first
-/// activation; y[c] at `tile_rows` results, to which the products are added unless they are `fresh`.
+/// activation; y[c] at `tile_rows` results, to which the products are added unless they are
+/// `fresh`.
 pub fn multiply(
     comptime s: Shape,
     comptime columns: u32,
@@ -243,7 +247,11 @@ pub fn multiply(
     };
 }
 
-inline fn vectorAt(t: [*]align(simd.register_bytes) const u8, comptime at: usize, comptime index: usize) F32 {
+inline fn vectorAt(
+    t: [*]align(simd.register_bytes) const u8,
+    comptime at: usize,
+    comptime index: usize,
+) F32 {
     return @bitCast(t[at + index * simd.register_bytes ..][0..simd.register_bytes].*);
 }
 
@@ -273,12 +281,14 @@ inline fn groupSums(
         }
     }
     var finished: [columns][row_vectors]I32 = undefined;
-    inline for (&finished, sums, sides) |*to, sum, *side| inline for (to, sum, 0..) |*vector, from, r| {
-        const start = if (comptime dot.splitsSigns(s.codes))
-            @as(I32, @bitCast(vectorAt(t, Layout(s).missing, g * row_vectors + r)))
-        else
-            startOf(s, side, b, g);
-        vector.* = from.finish(start);
-    };
+    inline for (&finished, sums, sides) |*to, sum, *side| {
+        inline for (to, sum, 0..) |*vector, from, r| {
+            const start = if (comptime dot.splitsSigns(s.codes))
+                @as(I32, @bitCast(vectorAt(t, Layout(s).missing, g * row_vectors + r)))
+            else
+                startOf(s, side, b, g);
+            vector.* = from.finish(start);
+        }
+    }
     return finished;
 }

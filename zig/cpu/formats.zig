@@ -4,8 +4,8 @@ const std = @import("std");
 const dtypes = @import("../dtype.zig");
 const formats = @import("../kernels/formats.zig");
 const Table = @import("../kernels/formats/table.zig").Table;
-const isa = @import("../cpu/isa.zig");
-const problems = @import("problem.zig");
+const isa = @import("isa.zig");
+const problems = @import("../runtime/problem.zig");
 const ok = @intFromEnum(problems.Status.ok);
 
 const tables: [isa.names.len]*const Table = blk: {
