@@ -69,7 +69,8 @@ pub fn Float(comptime dtype: DType) type {
             }
         }
 
-        /// `tile_rows` rows from the first of `rows_left` on; the last one stands again past the end.
+        /// `tile_rows` rows from the first of `rows_left` on; the last one stands again past the
+        /// end.
         fn rowsAt(p: *const Product, slice: usize, row: usize) [tile_rows][*]const u8 {
             const matrix = p.matrix(slice);
             var rows: [tile_rows][*]const u8 = undefined;
@@ -92,12 +93,19 @@ pub fn Float(comptime dtype: DType) type {
                 var sums: [columns][tile_rows]F32 = @splat(@splat(@splat(0)));
                 for (0..count / lanes) |v| {
                     const at = begin + v * lanes;
-                    simd.prefetch(next +% at * tile_rows * value_bytes, tile_rows * lanes * value_bytes);
+                    simd.prefetch(
+                        next +% at * tile_rows * value_bytes,
+                        tile_rows * lanes * value_bytes,
+                    );
                     var x: [columns]F32 = undefined;
-                    inline for (&x, to) |*value, column| value.* = simd.load(F32, column.x + at * 4);
+                    inline for (&x, to) |*value, column| {
+                        value.* = simd.load(F32, column.x + at * 4);
+                    }
                     inline for (rows, 0..) |row, r| {
                         const w = load(row + at * value_bytes);
-                        inline for (x, 0..) |value, c| sums[c][r] = simd.mulAdd(w, value, sums[c][r]);
+                        inline for (x, 0..) |value, c| {
+                            sums[c][r] = simd.mulAdd(w, value, sums[c][r]);
+                        }
                     }
                 }
                 const rest = count % lanes;
@@ -106,7 +114,11 @@ pub fn Float(comptime dtype: DType) type {
                     inline for (rows, 0..) |row, r| {
                         const w = loadPart(row + at * value_bytes, rest);
                         inline for (to, 0..) |column, c| {
-                            sums[c][r] = simd.mulAdd(w, partOf(column.x + at * 4, rest), sums[c][r]);
+                            sums[c][r] = simd.mulAdd(
+                                w,
+                                partOf(column.x + at * 4, rest),
+                                sums[c][r],
+                            );
                         }
                     }
                 }
@@ -152,7 +164,13 @@ pub fn Float(comptime dtype: DType) type {
         }
 
         /// Weights as f32: [tile][vector of columns][row of the tile][lane].
-        fn packWeights(p: *const Product, item: Items.Item, begin: usize, count: usize, scratch: *Scratch) void {
+        fn packWeights(
+            p: *const Product,
+            item: Items.Item,
+            begin: usize,
+            count: usize,
+            scratch: *Scratch,
+        ) void {
             const vectors = (count + lanes - 1) / lanes;
             var row: usize = 0;
             while (row < item.rows) : (row += tile_rows) {
@@ -162,12 +180,16 @@ pub fn Float(comptime dtype: DType) type {
                     const next = @intFromPtr(from) +% tile_rows * p.weight.nb[1];
                     for (0..count / lanes) |v| {
                         simd.prefetch(next +% v * lanes * value_bytes, lanes * value_bytes);
-                        tile[(v * tile_rows + r) * lanes ..][0..lanes].* = load(from + v * lanes * value_bytes);
+                        const place = tile[(v * tile_rows + r) * lanes ..];
+                        place[0..lanes].* = load(from + v * lanes * value_bytes);
                     }
                     const rest = count % lanes;
                     if (rest > 0) {
                         const v = vectors - 1;
-                        tile[(v * tile_rows + r) * lanes ..][0..lanes].* = loadPart(from + v * lanes * value_bytes, rest);
+                        tile[(v * tile_rows + r) * lanes ..][0..lanes].* = loadPart(
+                            from + v * lanes * value_bytes,
+                            rest,
+                        );
                     }
                 }
             }
@@ -212,7 +234,8 @@ fn group(
         const totals = multiplyTile(columns, weights, &scratch.x, vectors);
         for (next) |column| {
             var line = row / tile_rows * simd.line_bytes;
-            while (line < count * 4) : (line += (rows + tile_rows - 1) / tile_rows * simd.line_bytes) {
+            const step = (rows + tile_rows - 1) / tile_rows * simd.line_bytes;
+            while (line < count * 4) : (line += step) {
                 simd.prefetch(@intFromPtr(column.x) + begin * 4 + line, simd.line_bytes);
             }
         }
@@ -270,7 +293,9 @@ fn multiplyTile(
             inline for (&fixed, 0..) |*value, c| value.* = x[c * lanes ..][0..lanes].*;
             inline for (0..tile_rows) |r| {
                 const passing: F32 = w[r * lanes ..][0..lanes].*;
-                inline for (fixed, &sums) |value, *sum| sum[r] = simd.mulAdd(passing, value, sum[r]);
+                inline for (fixed, &sums) |value, *sum| {
+                    sum[r] = simd.mulAdd(passing, value, sum[r]);
+                }
             }
         } else {
             var fixed: [tile_rows]F32 = undefined;
@@ -291,8 +316,16 @@ inline fn addLanes(v: [tile_rows]F32) @Vector(tile_rows, f32) {
     var parts: [tile_rows]@Vector(4, f32) = undefined;
     inline for (&parts, v) |*part, whole| part.* = addHalves(whole);
     const i = [_]i32{ 0, 1, 2, 3 };
-    const a = pick(parts[0], parts[1], .{ 0, 1, ~i[0], ~i[1] }) + pick(parts[0], parts[1], .{ 2, 3, ~i[2], ~i[3] });
-    const b = pick(parts[2], parts[3], .{ 0, 1, ~i[0], ~i[1] }) + pick(parts[2], parts[3], .{ 2, 3, ~i[2], ~i[3] });
+    const a = pick(
+        parts[0],
+        parts[1],
+        .{ 0, 1, ~i[0], ~i[1] },
+    ) + pick(parts[0], parts[1], .{ 2, 3, ~i[2], ~i[3] });
+    const b = pick(
+        parts[2],
+        parts[3],
+        .{ 0, 1, ~i[0], ~i[1] },
+    ) + pick(parts[2], parts[3], .{ 2, 3, ~i[2], ~i[3] });
     return pick(a, b, .{ 0, 2, ~i[0], ~i[2] }) + pick(a, b, .{ 1, 3, ~i[1], ~i[3] });
 }
 

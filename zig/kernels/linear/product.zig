@@ -94,7 +94,13 @@ pub const Items = struct {
 
     /// Panels of `rows_max` rows, or half as many and so on down to `rows_min` while there are few
     /// items, so that all threads find work.
-    pub fn fit(p: *const Product, rows_min: usize, rows_max: usize, chunk_max: usize, multiple: usize) Items {
+    pub fn fit(
+        p: *const Product,
+        rows_min: usize,
+        rows_max: usize,
+        chunk_max: usize,
+        multiple: usize,
+    ) Items {
         const enough = 64;
         var rows = rows_max;
         while (true) : (rows /= 2) {
