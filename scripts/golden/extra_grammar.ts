@@ -29,7 +29,10 @@ interface Grammars {
 
 /** Checks `grammar.json` of a folder of the layout of `extra`. */
 export async function run(folder: string, report: Report, { only }: RunOptions): Promise<void> {
-  const data: Grammars = await Bun.file(join(folder, 'grammar.json')).json()
+  const file = Bun.file(join(folder, 'grammar.json'))
+  // A folder may hold the other cases of `extra` alone.
+  if (!(await file.exists())) return
+  const data: Grammars = await file.json()
   const vocabulary = await readVocabulary(folder, data.vocab)
   for (const [index, item] of data.cases.entries()) {
     const name = `grammar/${index}`
