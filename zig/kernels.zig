@@ -66,6 +66,10 @@ pub const kernels = struct {
     pub const gated_linear_attn = @import("kernels/gated_linear_attn.zig").gated_linear_attn;
     pub const gated_delta_net = @import("kernels/gated_delta_net.zig").gated_delta_net;
     pub const solve_tri = @import("kernels/solve_tri.zig").solve_tri;
+    pub const rope_back = @import("kernels/rope.zig").rope_back;
+    pub const rope_multi = @import("kernels/rope_multi.zig").rope_multi;
+    pub const timestep_embedding = @import("kernels/timestep_embedding.zig").timestep_embedding;
+    pub const arange = @import("kernels/arange.zig").arange;
 };
 
 comptime {

@@ -180,3 +180,15 @@ struct leaven_gated_linear_attn_params { float scale; };
 static_assert(sizeof(leaven_gated_linear_attn_params) == 4, "gated_linear_attn");
 #define LEAVEN_OP_gated_delta_net 58
 #define LEAVEN_OP_solve_tri 59
+#define LEAVEN_OP_rope_back 60
+struct leaven_rope_back_params { uint32_t style; uint32_t rotated; float base; float scale; float extrapolation; float magnitude; float beta_fast; float beta_slow; uint32_t original_context; };
+static_assert(sizeof(leaven_rope_back_params) == 36, "rope_back");
+#define LEAVEN_OP_rope_multi 61
+struct leaven_rope_multi_params { uint32_t kind; uint32_t rotated; float base; float scale; float extrapolation; float magnitude; float beta_fast; float beta_slow; uint32_t original_context; uint32_t section0; uint32_t section1; uint32_t section2; uint32_t section3; };
+static_assert(sizeof(leaven_rope_multi_params) == 52, "rope_multi");
+#define LEAVEN_OP_timestep_embedding 62
+struct leaven_timestep_embedding_params { uint32_t dim; uint32_t period; };
+static_assert(sizeof(leaven_timestep_embedding_params) == 8, "timestep_embedding");
+#define LEAVEN_OP_arange 63
+struct leaven_arange_params { float start; float stop; float step; };
+static_assert(sizeof(leaven_arange_params) == 12, "arange");

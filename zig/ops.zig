@@ -13,6 +13,7 @@ pub const arranging = @import("ops/arranging.zig");
 pub const masked = @import("ops/masked.zig");
 pub const spatial = @import("ops/spatial.zig");
 pub const recurrent = @import("ops/recurrent.zig");
+pub const positional = @import("ops/positional.zig");
 
 pub const sources_max = 12;
 pub const outputs_max = 4;
@@ -88,7 +89,8 @@ pub const pair = [_]Source{ .{ .name = "a" }, .{ .name = "b" } };
 
 /// Every row at the place of its code.
 pub const table = inOrder(first ++ elementwise.rows ++ norms.rows ++ reductions.rows ++
-    arranging.rows ++ masked.rows ++ spatial.rows ++ recurrent.rows);
+    arranging.rows ++ masked.rows ++ spatial.rows ++ recurrent.rows ++
+    positional.rows);
 
 const first = [_]Row{
     .{ .code = 0, .name = "add", .sources = &pair, .reuses = &.{0}, .infer = shape.broadcast },
@@ -189,7 +191,6 @@ pub const Op = blk: {
 comptime {
     for (table, 0..) |row, index| {
         assert(row.code == index); // Dense, so that backends can index arrays by code.
-        assert(row.sources.len > 0);
         assert(row.sources.len <= sources_max);
         assert(row.output_count > 0);
         assert(row.output_count <= outputs_max);

@@ -213,7 +213,7 @@ pub fn rope(q: *Inference) Error!void {
     const x = q.source(0);
     const positions = q.source(1);
     const p = q.as(ops.RopeParams);
-    try q.expect(x.dtype == .f32, "x must be f32");
+    try q.expect(isFloat(x.dtype), "x must be f32, f16 or bf16");
     try q.expect(positions.dtype == .i32, "positions must be i32");
     try q.expect(positions.ne[0] == x.ne[2] and positions.rows() == 1, "one position per row");
     try q.expect(p.style <= 1, "unknown style");

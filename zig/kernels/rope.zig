@@ -1,5 +1,5 @@
 //! Rotary position embedding (Su et al. 2021, arXiv:2104.09864) with linear scaling, frequency
-//! factors and YaRN (Peng et al. 2023, arXiv:2309.00071).
+//! factors and YaRN (Peng et al. 2023, arXiv:2309.00071), and the same turned back (rope_back).
 //!
 //! Pair i of a head turns by the angle position * frequency[i]. One item is one row of heads; its
 //! cosines and sines are computed once in f64 and used for every head.
@@ -8,84 +8,50 @@ const std = @import("std");
 const abi = @import("abi.zig");
 const ops = @import("../ops.zig");
 const angles = @import("angles.zig");
-const simd = @import("simd.zig");
-const split = @import("split.zig");
-const vector = @import("vector.zig");
-const V = vector.V;
-const lanes = vector.lanes;
+const rotation = @import("rotation.zig");
 const Params = ops.RopeParams;
+const neighbours = rotation.neighbours;
+const halves = rotation.halves;
 
-pub const rope: abi.Kernel = .{ .plan = plan, .run = run };
-
-const neighbours = 0;
-const halves = 1;
+pub const rope: abi.Kernel = .{ .plan = plan, .run = Run(1).run };
+pub const rope_back: abi.Kernel = .{ .plan = plan, .run = Run(-1).run };
 
 fn plan(task: *const abi.Task, result: *abi.Plan) callconv(.c) void {
-    const x = task.source(0);
-    const y = task.output();
-    if (x.dtype != .f32 or x.nb[0] != 4 or y.nb[0] != 4) return;
-    if (task.source(1).nb[0] != 4) return;
-    if (task.sources[2]) |factors| if (factors.nb[0] != 4) return;
-    const rotated = task.as(Params).rotated;
-    split.byRow(result, x.ne[2] * x.ne[3], x.ne[0] * x.ne[1] + rotated * @as(u64, 8));
-    if (x.ne[1] == 0) result.items = 0;
-    result.thread_scratch = tableBytes(rotated);
+    rotation.plan(task, result, task.as(Params).rotated / 2);
 }
 
-/// A thread's tables, each padded to whole vectors.
-const Tables = struct {
-    /// Radians per position, one for each pair.
-    frequencies: [*]f64,
-    /// One value for each rotated element; where its partner is subtracted the sine is negative.
-    /// Of halves only the first is stored.
-    cosines: [*]f32,
-    sines: [*]f32,
-
-    fn of(scratch: [*]align(64) u8, rotated: usize) Tables {
-        const size = vector.padded(rotated);
-        const floats: [*]align(64) f32 = @ptrCast(scratch);
-        return .{
-            .cosines = floats,
-            .sines = floats + size,
-            .frequencies = @ptrCast(@alignCast(floats + 2 * size)),
-        };
-    }
-};
-
-fn tableBytes(rotated: u64) u64 {
-    return vector.padded(rotated) * 2 * @sizeOf(f32) + vector.padded(rotated / 2) * @sizeOf(f64);
-}
-
-fn run(task: *const abi.Task, begin: u64, end: u64, scratch: [*]align(64) u8) callconv(.c) void {
-    const x = task.source(0);
-    const y = task.output();
-    const p = task.as(Params);
-    const tables: Tables = .of(scratch, p.rotated);
-    const factors = if (task.sources[2]) |f| f.data else null;
-    fillFrequencies(p, if (factors) |f| @ptrCast(@alignCast(f)) else null, tables.frequencies);
-    const positions: [*]const i32 = @ptrCast(@alignCast(task.source(1).data));
-    for (begin..end) |item| {
-        const j = item % x.ne[2];
-        const k = item / x.ne[2];
-        fillTables(p, positions[j], tables);
-        for (0..x.ne[1]) |head| {
-            const offset = head * x.nb[1] + j * x.nb[2] + k * x.nb[3];
-            const from: [*]const f32 = @ptrCast(@alignCast(x.data + offset));
-            const target = head * y.nb[1] + j * y.nb[2] + k * y.nb[3];
-            const to: [*]f32 = @ptrCast(@alignCast(y.data + target));
-            switch (p.style) {
-                neighbours => rotateNeighbours(to, from, tables, p.rotated),
-                halves => rotateHalves(to, from, tables, p.rotated / 2),
-                else => unreachable, // The shape rule refuses it.
+fn Run(comptime direction: f64) type {
+    return struct {
+        fn run(
+            task: *const abi.Task,
+            begin: u64,
+            end: u64,
+            scratch: abi.Scratch,
+        ) callconv(.c) void {
+            const x = task.source(0);
+            const positions = task.source(1);
+            const p = task.as(Params);
+            const pairs = p.rotated / 2;
+            const tables: rotation.Tables = .of(scratch, x.ne[0], pairs);
+            fillFrequencies(p, rotation.factorsOf(task), tables.frequencies);
+            for (begin..end) |item| {
+                const row = item % x.ne[2];
+                const place = positions.data + row * positions.nb[0];
+                const position: f64 = @floatFromInt(@as(*const i32, @ptrCast(@alignCast(place))).*);
+                const turns: angles.Wide = @splat(position * direction);
+                var i: usize = 0;
+                while (i < pairs) : (i += angles.lanes) {
+                    const frequency: angles.Wide = tables.frequencies[i..][0..angles.lanes].*;
+                    tables.set(p.style, i, frequency * turns, p.magnitude);
+                }
+                rotation.turnRow(task, item, p.style, pairs, tables);
             }
-            if (to == from) continue;
-            @memcpy(to[p.rotated..@intCast(x.ne[0])], from[p.rotated..@intCast(x.ne[0])]);
         }
-    }
+    };
 }
 
 /// frequency[i] = base^(-2i / rotated) / factor[i], times the scale where YaRN interpolates.
-fn fillFrequencies(p: *const Params, factors: ?[*]const f32, frequencies: [*]f64) void {
+pub fn fillFrequencies(p: *const Params, factors: ?[*]const f32, frequencies: [*]f64) void {
     const pairs = p.rotated / 2;
     const log_base = angles.ln(p.base);
     const step = -2 * log_base / @as(f64, @floatFromInt(p.rotated));
@@ -132,70 +98,6 @@ const Ramp = struct {
         return 1 - @min(1, @max(0, way));
     }
 };
-
-fn fillTables(p: *const Params, position: i32, tables: Tables) void {
-    const pairs = p.rotated / 2;
-    const magnitude = vector.splat(p.magnitude);
-    const at: angles.Wide = @splat(@floatFromInt(position));
-    var i: usize = 0;
-    while (i < pairs) : (i += lanes) {
-        const frequency: angles.Wide = tables.frequencies[i..][0..lanes].*;
-        const both = angles.sinCos(frequency * at);
-        const cosine = @as(V, @floatCast(both.cos)) * magnitude;
-        const sine = @as(V, @floatCast(both.sin)) * magnitude;
-        if (p.style == halves) {
-            vector.store(tables.cosines + i, cosine);
-            vector.store(tables.sines + i, sine);
-        } else {
-            const signed = std.simd.interlace(.{ -sine, sine });
-            const doubled = std.simd.interlace(.{ cosine, cosine });
-            const n = @min(2 * lanes, vector.padded(p.rotated) - 2 * i);
-            const c: [2 * lanes]f32 = doubled;
-            const s: [2 * lanes]f32 = signed;
-            @memcpy(tables.cosines[2 * i ..][0..n], c[0..n]);
-            @memcpy(tables.sines[2 * i ..][0..n], s[0..n]);
-        }
-    }
-}
-
-fn rotateNeighbours(y: [*]f32, x: [*]const f32, tables: Tables, n: usize) void {
-    var i: usize = 0;
-    while (i + lanes <= n) : (i += lanes) {
-        vector.store(y + i, turned(vector.load(x + i), tables, i));
-    }
-    if (i < n) vector.storePart(y + i, turned(vector.loadPart(x + i, n - i), tables, i), n - i);
-}
-
-inline fn turned(v: V, tables: Tables, i: usize) V {
-    const exchanged = comptime blk: {
-        var mask: [lanes]i32 = undefined;
-        for (&mask, 0..) |*index, lane| index.* = lane ^ 1;
-        break :blk mask;
-    };
-    const partner = @shuffle(f32, v, undefined, exchanged);
-    return simd.mulAdd(v, vector.load(tables.cosines + i), partner * vector.load(tables.sines + i));
-}
-
-fn rotateHalves(y: [*]f32, x: [*]const f32, tables: Tables, half: usize) void {
-    var i: usize = 0;
-    while (i < half) : (i += lanes) {
-        const n = @min(lanes, half - i);
-        const whole = n == lanes;
-        const a = if (whole) vector.load(x + i) else vector.loadPart(x + i, n);
-        const b = if (whole) vector.load(x + half + i) else vector.loadPart(x + half + i, n);
-        const cosine = vector.load(tables.cosines + i);
-        const sine = vector.load(tables.sines + i);
-        const first = simd.mulAdd(a, cosine, -(b * sine));
-        const second = simd.mulAdd(b, cosine, a * sine);
-        if (whole) {
-            vector.store(y + i, first);
-            vector.store(y + half + i, second);
-        } else {
-            vector.storePart(y + i, first, n);
-            vector.storePart(y + half + i, second, n);
-        }
-    }
-}
 
 const Trial = @import("trial.zig").Trial;
 
@@ -269,6 +171,43 @@ test "rope turns both kinds of pairs, whole heads and parts, up to angles of a m
     };
 }
 
+test "rope of halves and of permuted heads" {
+    for ([_]@import("../dtype.zig").DType{ .f32, .f16, .bf16 }) |dtype| {
+        for ([_]@import("trial.zig").Order{ .packed_rows, .permuted }) |order| {
+            var trial: Trial = .init(1);
+            defer trial.deinit();
+            var p = plain;
+            p.rotated = 20;
+            p.style = halves;
+            const x = trial.random(dtype, .{ 23, 3, 4, 1 }, order);
+            const positions = trial.of(.i32, .{ 4, 1, 1, 1 }, &.{ 0, 7, 131, 5 });
+            const y = trial.empty(dtype, x.ne, order);
+            try trial.run(.rope, rope, p, &.{ x, positions, null }, &.{y});
+            try expectRotated(&trial, p, x, positions, null, y);
+        }
+    }
+}
+
+test "rope_back undoes rope" {
+    for ([_]u32{ neighbours, halves }) |style| {
+        var trial: Trial = .init(style);
+        defer trial.deinit();
+        var p = plain;
+        p.style = style;
+        p.rotated = 20;
+        const x = trial.random(.f32, .{ 24, 2, 3, 1 }, .packed_rows);
+        const positions = trial.of(.i32, .{ 3, 1, 1, 1 }, &.{ 1, 2, 300 });
+        const y = trial.empty(.f32, x.ne, .packed_rows);
+        const z = trial.empty(.f32, x.ne, .packed_rows);
+        try trial.run(.rope, rope, p, &.{ x, positions, null }, &.{y});
+        try trial.run(.rope_back, rope_back, p, &.{ y, positions, null }, &.{z});
+        for (0..24 * 2 * 3) |i| {
+            const at: [4]u64 = .{ i % 24, i / 24 % 2, i / 48, 0 };
+            try trial.expectNear(z, at, trial.get(x, at), 1e-6);
+        }
+    }
+}
+
 test "rope in place gives what it gives elsewhere" {
     for ([_]u32{ neighbours, halves }) |style| {
         var trial: Trial = .init(style);
@@ -289,7 +228,7 @@ test "rope in place gives what it gives elsewhere" {
             .outputs = .{&x} ++ .{null} ** (ops.outputs_max - 1),
             .status = &trial.status,
         };
-        var memory: [1024]u8 align(64) = undefined;
+        var memory: [4096]u8 align(64) = undefined;
         rope.run(&task, 0, 3, &memory);
         for (0..24 * 2 * 3) |i| {
             const at: [4]u64 = .{ i % 24, i / 24 % 2, i / 48, 0 };
@@ -299,7 +238,7 @@ test "rope in place gives what it gives elsewhere" {
 }
 
 test "YaRN keeps fast pairs, slows down slow ones and mixes those between" {
-    var frequencies: [32 + lanes]f64 = undefined;
+    var frequencies: [32 + angles.lanes]f64 = undefined;
     var p = plain;
     p.rotated = 64;
     p.scale = 0.25;
