@@ -1,4 +1,5 @@
 // Arenas: one buffer for the intermediate values of programs that never run at the same time.
+import { checkObject, checkWhole } from '../errors/arguments.ts'
 import { DisposedError } from '../errors/index.ts'
 import type { DeviceBuffer } from './buffer.ts'
 import type { Device } from './device.ts'
@@ -18,6 +19,7 @@ export class Arena implements Disposable {
   private readonly waiters: Waiter[] = []
 
   constructor(device: Device) {
+    checkObject('device', device)
     this.device = device
   }
 
@@ -40,6 +42,7 @@ export class Arena implements Disposable {
    */
   reserve(bytes: number): void {
     if (this.over) throw new DisposedError('arena')
+    checkWhole('bytes', bytes)
     if (bytes <= this.bytes) return
     const larger = this.device.createBuffer({ size: bytes, usage: 'compute' })
     this.current?.dispose()

@@ -1,4 +1,5 @@
 // Buffers: memory of a device, with zero-copy windows where JavaScript may look.
+import { checkAttached, checkString, checkWhole, shown } from '../errors/arguments.ts'
 import { DisposedError, LeavenError } from '../errors/index.ts'
 import {
   type BufferType,
@@ -62,16 +63,17 @@ export class DeviceBuffer extends Owned {
 
   /** Throws OutOfMemoryError when the device has less than `size` bytes. */
   static create(device: Device, size: number, type: BufferType, usage: BufferUsage): DeviceBuffer {
-    checkSize('size', size)
-    if (!creatable.includes(type)) throw new RangeError(`no buffer can be of type '${type}'`)
+    checkWhole('size', size)
+    if (!creatable.includes(type)) throw new RangeError(`no buffer can be of type ${shown(type)}`)
     const handle = createBuffer(device.number, type, size, device.id)
     return new DeviceBuffer(device, handle, size, type, usage)
   }
 
   /** Part of a file, read only and without a copy. Throws when the file is shorter. */
   static map(device: Device, path: string, offset: number, size: number): DeviceBuffer {
-    checkSize('offset', offset)
-    checkSize('size', size)
+    checkString('path', path)
+    checkWhole('offset', offset)
+    checkWhole('size', size)
     const handle = mapBuffer(device.number, path, offset, size)
     return new DeviceBuffer(device, handle, size, 'mapped', 'weights')
   }
@@ -165,8 +167,8 @@ export class DeviceBuffer extends Owned {
   /** @internal Throws RangeError unless bytes [offset, offset + size) exist. */
   checkRange(offset: number, size: number): void {
     if (this.disposed) throw new DisposedError('buffer')
-    checkSize('offset', offset)
-    checkSize('size', size)
+    checkWhole('offset', offset)
+    checkWhole('size', size)
     if (offset + size > this.size) {
       throw new RangeError(`${size} bytes at ${offset} of a buffer of ${this.size}`)
     }
@@ -174,17 +176,10 @@ export class DeviceBuffer extends Owned {
 }
 
 /** @internal Throws RangeError unless `value` fits a byte. */
-export const checkByte = (value: number): void => {
-  if (!Number.isInteger(value) || value < 0 || value > 255) throw new RangeError(`byte ${value}`)
-}
-
-const checkSize = (name: string, value: number) => {
-  if (typeof value !== 'number')
-    throw new TypeError(`${name} must be a number, not ${typeof value}`)
-  if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${name} ${value}`)
-}
+export const checkByte = (value: number): void => checkWhole('the byte', value, 0, 255)
 
 const asBytes = (view: ArrayBufferView): Uint8Array => {
-  if (!ArrayBuffer.isView(view)) throw new TypeError('a typed array is needed')
+  if (!ArrayBuffer.isView(view)) throw new TypeError(`a typed array is needed, not ${shown(view)}`)
+  checkAttached('the array', view)
   return new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
 }

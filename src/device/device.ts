@@ -1,4 +1,5 @@
 // Devices: what can hold buffers and run programs.
+import { checkObject } from '../errors/arguments.ts'
 import {
   type Capabilities,
   type DeviceType,
@@ -54,6 +55,7 @@ export class Device {
     type?: Exclude<BufferType, 'mapped'>
     usage?: BufferUsage
   }): DeviceBuffer {
+    checkObject('options', o)
     return DeviceBuffer.create(this, o.size, o.type ?? 'shared', o.usage ?? 'any')
   }
 

@@ -1,4 +1,5 @@
 // Fences: values that grow, signalled by queues and waited for by queues or by JavaScript.
+import { checkWhole } from '../errors/arguments.ts'
 import { createFence, fenceValue, releaseFence, signalFence } from '../native/queues.ts'
 import { Owned } from './owned.ts'
 
@@ -14,6 +15,7 @@ export class Fence extends Owned {
 
   /** Raises the value to at least `value`, at once. */
   signal(value: number): void {
+    checkWhole('a fence value', value)
     signalFence(this.handle, value)
   }
 }

@@ -1,4 +1,5 @@
 // Leases: outputs of a run where they lie, until they are given back.
+import { checkString } from '../errors/arguments.ts'
 import { DisposedError } from '../errors/index.ts'
 import { openWindow } from '../native/memory.ts'
 import type { DeviceBuffer } from './buffer.ts'
@@ -71,6 +72,7 @@ export class OutputLease implements Lease {
   }
 
   private port(name: string): Port {
+    checkString('name', name)
     for (const port of this.outputs) if (port.name === name) return port
     throw new RangeError(`there is no output '${name}'`)
   }

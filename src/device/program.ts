@@ -1,4 +1,5 @@
 // Programs: compiled graphs, run any number of times with one native call each.
+import { checkObject, checkSignal, checkString, shown } from '../errors/arguments.ts'
 import { DisposedError, LeavenError } from '../errors/index.ts'
 import { createProgram, releaseProgram, runProgram, updateProgram } from '../native/programs.ts'
 import type { Arena } from './arena.ts'
@@ -120,6 +121,7 @@ export class Program extends Owned {
     inputs: Inputs = noInputs,
     options: Pick<RunOptions, 'extents'> = noOptions,
   ): Record<string, Float32Array<ArrayBuffer>> {
+    checkObject('options', options)
     this.expectAlive()
     this.expectNumbers()
     const end = this.arena.tryTake()
@@ -135,7 +137,9 @@ export class Program extends Owned {
 
   /** Runs and lends the outputs where they lie, in memory of the program's own. */
   async lease(inputs: Inputs = noInputs, options: RunOptions = noOptions): Promise<Lease> {
+    checkObject('options', options)
     const { signal } = options
+    checkSignal(signal)
     signal?.throwIfAborted()
     this.expectAlive()
     const now = this.arena.tryTake()
@@ -184,6 +188,7 @@ export class Program extends Owned {
 
   private stage(inputs: Inputs, extents: RunOptions['extents']) {
     this.expectAlive()
+    checkObject('inputs', inputs)
     if (extents !== undefined) this.applyExtents(extents)
     this.bindArena()
     for (const name in inputs) {
@@ -193,6 +198,7 @@ export class Program extends Owned {
   }
 
   private applyExtents(values: Readonly<Record<string, number>>) {
+    checkObject('extents', values)
     let next: Uint32Array | undefined
     for (const name in values) {
       const index = this.layout.extents.findIndex((extent) => extent.name === name)
@@ -200,7 +206,7 @@ export class Program extends Owned {
       if (max === undefined) throw new RangeError(`there is no extent '${name}'`)
       const value = values[name]!
       if (!Number.isSafeInteger(value) || value < 0 || value > max) {
-        throw new RangeError(`extent '${name}' is ${value} of at most ${max}`)
+        throw new RangeError(`extent '${name}' is ${shown(value)} of at most ${max}`)
       }
       if (value === this.extentValues[index]) continue
       next ??= this.extentValues.slice()
@@ -222,6 +228,7 @@ export class Program extends Owned {
   }
 
   private port(ports: readonly Port[], name: string): Port {
+    checkString('name', name)
     for (const port of ports) if (port.name === name) return port
     const names = ports.map((p) => `'${p.name}'`).join(', ')
     throw new RangeError(`there is no '${name}' here, only ${names || 'nothing'}`)

@@ -1,4 +1,5 @@
 // Queues: ordered streams of work on a device. Each step resolves when it is done.
+import { checkInstance, checkObject, checkSignal, checkWhole } from '../errors/arguments.ts'
 import {
   createQueue,
   type JobOptions,
@@ -9,7 +10,7 @@ import {
   queueWait,
   releaseQueue,
 } from '../native/queues.ts'
-import { checkByte, type DeviceBuffer } from './buffer.ts'
+import { checkByte, DeviceBuffer } from './buffer.ts'
 import type { Device } from './device.ts'
 import { Fence } from './fence.ts'
 import { Owned } from './owned.ts'
@@ -45,11 +46,14 @@ export class Queue extends Owned {
     to: { buffer: DeviceBuffer; offset?: number },
     size: number,
   ): Promise<void> {
-    const place = ({ buffer, offset = 0 }: { buffer: DeviceBuffer; offset?: number }) => {
+    const place = (name: string, at: { buffer: DeviceBuffer; offset?: number }) => {
+      checkObject(name, at)
+      const { buffer, offset = 0 } = at
+      checkInstance(`${name}.buffer`, buffer, DeviceBuffer, 'a DeviceBuffer')
       buffer.checkRange(offset, size)
       return { buffer: buffer.handle, offset }
     }
-    await this.until(queueCopy(this.handle, place(from), place(to), size))
+    await this.until(queueCopy(this.handle, place('from', from), place('to', to), size))
   }
 
   /** Sets bytes [offset, offset + size) of a buffer to `value`, 0 to 255. */
@@ -57,8 +61,9 @@ export class Queue extends Owned {
     buffer: DeviceBuffer,
     value: number,
     offset = 0,
-    size = buffer.size - offset,
+    size = (buffer?.size ?? 0) - offset,
   ): Promise<void> {
+    checkInstance('buffer', buffer, DeviceBuffer, 'a DeviceBuffer')
     buffer.checkRange(offset, size)
     checkByte(value)
     await this.until(queueFill(this.handle, buffer.handle, offset, size, value))
@@ -66,6 +71,8 @@ export class Queue extends Owned {
 
   /** Signals `fence` when everything before is done. */
   async signal(fence: Fence, value: number): Promise<void> {
+    checkInstance('fence', fence, Fence, 'a Fence')
+    checkWhole('a fence value', value)
     await this.until(queueSignal(this.handle, fence.handle, value))
   }
 
@@ -74,6 +81,10 @@ export class Queue extends Owned {
    * queue that was to signal it, is disposed of before.
    */
   async wait(fence: Fence, value: number, o: { signal?: AbortSignal } = {}): Promise<void> {
+    checkInstance('fence', fence, Fence, 'a Fence')
+    checkWhole('a fence value', value)
+    checkObject('options', o)
+    checkSignal(o.signal)
     await this.until(queueWait(this.handle, fence.handle, value, o.signal))
   }
 

@@ -1,6 +1,7 @@
 // Low-rank adapters (LoRA, Hu et al. 2021, arXiv:2106.09685) as GGUF files hold them.
 import type { DeviceBuffer } from '../device/buffer.ts'
 import type { Device } from '../device/device.ts'
+import { checkObject, shown } from '../errors/arguments.ts'
 import { UnsupportedModelError } from '../errors/index.ts'
 import { type Gguf, type GgufTensor, readGguf } from '../files/index.ts'
 import { isDType } from '../native/dtype.ts'
@@ -31,8 +32,10 @@ export const loadAdapters = async (
   const weights = new Map<string, StoredTensor>()
   const buffers: DeviceBuffer[] = []
   try {
-    for (const [index, { path, scale = 1 }] of refs.entries()) {
-      if (!Number.isFinite(scale)) throw new RangeError(`lora scale ${scale}`)
+    for (const [index, ref] of refs.entries()) {
+      checkObject(`lora[${index}]`, ref)
+      const { path, scale = 1 } = ref
+      if (!Number.isFinite(scale)) throw new RangeError(`lora[${index}].scale ${shown(scale)}`)
       using gguf = await readGguf(path)
       gguf.checkData()
       checkKind(gguf, architecture)

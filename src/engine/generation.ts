@@ -1,4 +1,5 @@
 // A generation under way: a stream, a promise and a response at once.
+import { checkAttached, checkObject, shown } from '../errors/arguments.ts'
 import { createSampler } from '../text/sampling/index.ts'
 import { StopMatcher } from '../text/stream/index.ts'
 import { checkGenerateOptions, type GenerateOptions, type Prompt } from './generate_options.ts'
@@ -98,9 +99,12 @@ export class Generation implements AsyncIterable<Part>, PromiseLike<Result>, Dis
    *
    * @example Bun.serve({ routes: { '/story': () => model.generate('Once').toResponse() } })
    */
-  toResponse({ format = 'sse' }: ResponseOptions = {}): Response {
+  toResponse(options: ResponseOptions = {}): Response {
+    checkObject('options', options)
+    const { format = 'sse' } = options
     if (format === 'text') return respond(this.toReadableStream(), 'text/plain')
-    if (format !== 'sse') throw new RangeError(`format must be 'sse' or 'text', got ${format}`)
+    if (format !== 'sse')
+      throw new RangeError(`format must be 'sse' or 'text', got ${shown(format)}`)
     return respond(
       eventStream(this[Symbol.asyncIterator](), this.#result.promise),
       'text/event-stream',
@@ -162,6 +166,7 @@ function checkPrompt(prompt: Prompt, { tokenizer }: GenerationSource): Prompt {
   if (!(prompt instanceof Int32Array) && !Array.isArray(prompt)) {
     throw new TypeError('the prompt must be a string or an array of token ids')
   }
+  if (prompt instanceof Int32Array) checkAttached('the prompt', prompt)
   tokenizer.check(prompt)
   return Int32Array.from(prompt)
 }

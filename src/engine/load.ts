@@ -2,6 +2,14 @@
 import { stat } from 'node:fs/promises'
 import type { DeviceBuffer } from '../device/buffer.ts'
 import { type Device, type DeviceId, devices } from '../device/device.ts'
+import {
+  checkArray,
+  checkCallback,
+  checkObject,
+  checkSignal,
+  checkWhole,
+  shown,
+} from '../errors/arguments.ts'
 import { DeviceError, LeavenError, UnsupportedModelError } from '../errors/index.ts'
 import { FileSlice, type Gguf, type GgufFile, type GgufTensor, readGguf } from '../files/index.ts'
 import { type Architecture, architectureOf, type DecoderConfig } from '../models/architecture.ts'
@@ -106,25 +114,23 @@ const outputRows = (gguf: Gguf, tokenCount: number): number => {
 }
 
 const checkOptions = (o: LoadOptions) => {
-  const count = (name: string, value: unknown, max: number) => {
-    if (value === undefined) return
-    if (typeof value !== 'number')
-      throw new TypeError(`${name} must be a number, not ${typeof value}`)
-    if (!Number.isInteger(value) || value < 1 || value > max) {
-      throw new RangeError(`${name} must be a whole number from 1 to ${max}, not ${value}`)
-    }
-  }
-  count('contextSize', o.contextSize, 2 ** 24)
-  count('batchSize', o.batchSize, 2 ** 16)
-  count('threads', o.threads, 256)
+  checkObject('options', o)
+  const { contextSize = 1, batchSize = 1, threads = 1, lora = [], kv = {} } = o
+  checkWhole('contextSize', contextSize, 1, 2 ** 24)
+  checkWhole('batchSize', batchSize, 1, 2 ** 16)
+  checkWhole('threads', threads, 1, 256)
+  checkArray('lora', lora)
+  checkObject('kv', kv)
+  checkSignal(o.signal)
+  checkCallback('onProgress', o.onProgress)
   const layers = o.gpuLayers
   const known = layers === undefined || layers === 'fit' || layers === 'all'
   if (!known && !(Number.isInteger(layers) && (layers as number) >= 0)) {
-    throw new RangeError(`gpuLayers must be 'fit', 'all' or a count, not ${String(layers)}`)
+    throw new RangeError(`gpuLayers must be 'fit', 'all' or a count, not ${shown(layers)}`)
   }
-  const type = o.kv?.type
+  const { type } = kv
   if (type !== undefined && !kvTypes.includes(type)) {
-    throw new RangeError(`kv.type must be one of ${kvTypes.join(', ')}, not ${String(type)}`)
+    throw new RangeError(`kv.type must be one of ${kvTypes.join(', ')}, not ${shown(type)}`)
   }
 }
 
@@ -133,7 +139,8 @@ const deviceOf = (id: string): Device => {
   if (id === 'auto') return all[0]!
   const found = all.find((device) => device.id === id)
   if (found !== undefined) return found
-  throw new DeviceError(String(id), `no such device; there is ${all.map((d) => d.id).join(', ')}`)
+  const name = typeof id === 'string' ? id : shown(id)
+  throw new DeviceError(name, `no such device; there is ${all.map((d) => d.id).join(', ')}`)
 }
 
 const checkSource = async (source: ModelSource): Promise<ModelSource> => {

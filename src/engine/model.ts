@@ -1,4 +1,5 @@
 // A loaded model: what users hold.
+import { checkInstance, checkObject, checkSignal } from '../errors/arguments.ts'
 import { DisposedError, EmptyPromptError } from '../errors/index.ts'
 import type { Tokenizer } from '../text/tokenizer/index.ts'
 import { Context, type Row } from './context.ts'
@@ -141,7 +142,9 @@ export class Model implements AsyncDisposable {
     width: number,
     options: EvaluateOptions,
   ): Promise<Float32Array<ArrayBuffer>> {
-    if (!(tokens instanceof Int32Array)) throw new TypeError('tokens must be an Int32Array')
+    checkInstance('tokens', tokens, Int32Array, 'an Int32Array')
+    checkObject('options', options)
+    checkSignal(options.signal)
     if (tokens.length === 0) throw new EmptyPromptError()
     this.tokenizer.check(tokens)
     const context = this.take()

@@ -1,5 +1,13 @@
 // Perplexity: how well a model predicts a text.
-import type { Model } from './model.ts'
+import {
+  checkCallback,
+  checkInstance,
+  checkObject,
+  checkSignal,
+  checkString,
+  checkWhole,
+} from '../errors/arguments.ts'
+import { Model } from './model.ts'
 
 export interface PerplexityOptions {
   /** Tokens of a run, BOS included: each run is a fresh context. Default 512. */
@@ -38,8 +46,14 @@ export const measurePerplexity = async (
   text: string,
   options: PerplexityOptions = {},
 ): Promise<Perplexity> => {
-  const { runLength = 512, runsMax = Number.POSITIVE_INFINITY, signal, onProgress } = options
-  if (!Number.isInteger(runLength) || runLength < 2) throw new RangeError(`runLength ${runLength}`)
+  checkInstance('model', model, Model, 'a Model')
+  checkString('text', text)
+  checkObject('options', options)
+  const { runLength = 512, runsMax = Number.MAX_SAFE_INTEGER, signal, onProgress } = options
+  checkWhole('runLength', runLength, 2)
+  checkWhole('runsMax', runsMax, 1)
+  checkSignal(signal)
+  checkCallback('onProgress', onProgress)
   const { tokenizer } = model
   const all = await tokenizer.encodeAsync(text, { addSpecial: false, ...(signal && { signal }) })
   const length = runLength - 1

@@ -1,5 +1,6 @@
 // A part of a file that is a file of its own, as a model inside an executable is.
 import { fileURLToPath } from 'node:url'
+import { checkString, checkWhole } from '../errors/arguments.ts'
 
 /**
  * Bytes [offset, offset + size) of a file. Unlike a slice of a Blob it says where it lies, so that
@@ -18,13 +19,11 @@ export class FileSlice {
   readonly name: string
 
   constructor(path: string | URL, offset: number, size: number, name?: string) {
-    if (typeof path !== 'string' && !(path instanceof URL)) {
-      throw new TypeError(`path must be a string or a file: URL, not ${typeof path}`)
-    }
-    for (const [what, value] of Object.entries({ offset, size, end: offset + size })) {
-      if (typeof value !== 'number') throw new TypeError(`${what} must be a number`)
-      if (!Number.isSafeInteger(value) || value < 0) throw new RangeError(`${what} ${value}`)
-    }
+    if (!(path instanceof URL)) checkString('path', path)
+    checkWhole('offset', offset)
+    checkWhole('size', size)
+    checkWhole('offset + size', offset + size)
+    if (name !== undefined) checkString('name', name)
     this.path = typeof path === 'string' ? path : fileURLToPath(path)
     this.offset = offset
     this.size = size

@@ -1,4 +1,5 @@
 // An opened GGUF file, or the parts of a split one: metadata, and where each tensor's bytes lie.
+import { checkWhole } from '../errors/arguments.ts'
 import { DisposedError, GgufError } from '../errors/index.ts'
 import {
   type ByteSource,
@@ -133,10 +134,11 @@ export class Gguf implements Disposable {
    * @example const rows = await gguf.readData(tensor, 0, 4 * rowBytes)
    */
   async readData(tensor: GgufTensor, start = 0, end = tensor.sizeBytes): Promise<Uint8Array> {
-    const isInside = Number.isSafeInteger(start) && Number.isSafeInteger(end) && start >= 0
-    if (!isInside || start > end || end > tensor.sizeBytes) {
-      throw new RangeError(`bytes ${start} to ${end} of a tensor of ${tensor.sizeBytes} bytes`)
-    }
+    const own = this.tensorsByName.get(tensor?.name)
+    if (own === undefined || own !== tensor)
+      throw new TypeError('the tensor is not one of this file')
+    checkWhole('end', end, 0, tensor.sizeBytes)
+    checkWhole('start', start, 0, end)
     const { name, source } = this.files[tensor.fileIndex]!
     const [from, length] = [tensor.offset + start, end - start]
     const read = async (file: ByteSource) => {

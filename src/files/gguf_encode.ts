@@ -1,4 +1,5 @@
 // Encodes a GGUF header: checks what is to be written, lays the tensors out, and makes the bytes.
+import { checkArray, checkObject, shown } from '../errors/arguments.ts'
 import {
   alignUp,
   defaultAlignment,
@@ -43,7 +44,9 @@ export const placeTensors = (
 ): PlacedTensor[] => {
   const names = new Set<string>()
   let offset = 0
-  return tensors.map(({ name, type, shape }) => {
+  return tensors.map((tensor, index) => {
+    checkObject(`tensors[${index}]`, tensor)
+    const { name, type, shape } = tensor
     checkName(name, names)
     const placed = { name, ...measure(name, type, shape), offset }
     offset = alignUp(offset + placed.sizeBytes, alignment)
@@ -53,7 +56,8 @@ export const placeTensors = (
 }
 
 const checkName = (name: string, names: Set<string>): void => {
-  if (typeof name !== 'string') throw new TypeError(`a tensor's name is a string, not ${name}`)
+  if (typeof name !== 'string')
+    throw new TypeError(`a tensor's name is a string, not ${shown(name)}`)
   if (Buffer.byteLength(name) > tensorNameBytesMax) {
     throw new RangeError(`tensor '${name}': a name has at most ${tensorNameBytesMax} bytes`)
   }
@@ -64,20 +68,26 @@ const checkName = (name: string, names: Set<string>): void => {
 }
 
 const measure = (name: string, type: GgufTensorType, shape: readonly number[]) => {
-  const info = Object.hasOwn(ggufTensorTypes, type) ? ggufTensorTypes[type] : undefined
-  if (info === undefined) throw new TypeError(`tensor '${name}': its type '${type}' is unknown`)
+  const known = typeof type === 'string' && Object.hasOwn(ggufTensorTypes, type)
+  const info = known ? ggufTensorTypes[type] : undefined
+  if (info === undefined)
+    throw new TypeError(`tensor '${name}': its type ${shown(type)} is unknown`)
   if (!Array.isArray(shape) || shape.length > dimensionCountMax) {
     throw new TypeError(`tensor '${name}': its shape must be at most ${dimensionCountMax} sizes`)
   }
   const ne = shape.toReversed()
+  const wrong = ne.find((size) => !isSize(size))
+  if (wrong !== undefined || ne.includes(undefined)) {
+    throw new RangeError(`tensor '${name}': ${shown(wrong)} is not a size`)
+  }
   const row = ne[0] ?? 1
-  if (ne.every(isSize) && row % info.blockLength !== 0) {
+  if (row % info.blockLength !== 0) {
     const rule = `rows of ${type} must be a multiple of ${info.blockLength} values`
     throw new RangeError(`tensor '${name}': ${rule}, not ${row}`)
   }
   const elementCount = ne.reduce((product, size) => product * size, 1)
   const sizeBytes = (elementCount / info.blockLength) * info.blockBytes
-  if (!ne.every(isSize) || !Number.isSafeInteger(elementCount) || !isSize(sizeBytes)) {
+  if (!Number.isSafeInteger(elementCount) || !isSize(sizeBytes)) {
     throw new RangeError(`tensor '${name}': [${shape}] is not a valid shape`)
   }
   return { typeId: info.id, ne, sizeBytes }
@@ -100,8 +110,10 @@ export const checkMetadata = (
   alignment: number | undefined,
 ): CheckedMetadata => {
   const values = new Map<string, TypedElements>()
-  for (const [key, value] of metadata) {
-    if (typeof key !== 'string') throw new TypeError(`a key is a string, not ${key}`)
+  for (const entry of metadata) {
+    checkArray('an entry of metadata', entry)
+    const [key, value] = entry
+    if (typeof key !== 'string') throw new TypeError(`a key is a string, not ${shown(key)}`)
     const keyBytes = Buffer.byteLength(key)
     if (keyBytes === 0 || keyBytes > keyBytesMax) {
       throw new RangeError(`a key has 1 to ${keyBytesMax} bytes, not ${keyBytes}`)
@@ -248,6 +260,6 @@ const encodeString = (out: Chunks, key: string, value: unknown): void => {
     out.u64(value.length)
     out.raw(value)
   } else {
-    throw new TypeError(`${key}: ${value} is not a string`)
+    throw new TypeError(`${key}: ${shown(value)} is not a string`)
   }
 }

@@ -1,4 +1,5 @@
 // GGUF metadata: a map of values that are decoded when asked for, and getters that check them.
+import { checkNumber, checkObject, checkString, checkWhole } from '../errors/arguments.ts'
 import { GgufError } from '../errors/index.ts'
 import { type GgufArray, GgufNumbers, GgufStrings } from './gguf_arrays.ts'
 import { shorten } from './gguf_cursor.ts'
@@ -18,6 +19,9 @@ export interface NumberOptions<F> {
   max?: number
   fallback?: F
 }
+
+/** Of one of something, such as layers; a fallback must not take memory without bound. */
+const countMax = 2 ** 24
 
 const integerTypes = ['u8', 'i8', 'u16', 'i16', 'u32', 'i32', 'u64', 'i64'] as const
 
@@ -117,6 +121,7 @@ export class GgufMetadata implements ReadonlyMap<string, GgufValue> {
     count: number,
     options: NumberOptions<F> & { integer?: boolean } = {},
   ): number[] | F {
+    checkWhole('count', count, 0, countMax)
     const entry = this.#entry(key, options)
     if (entry === undefined) return options.fallback as F
     const type = entry.of ?? entry.type
@@ -179,6 +184,7 @@ export class GgufMetadata implements ReadonlyMap<string, GgufValue> {
 
   /** The error for a key whose value, though of the right type, does not fit: to be thrown. */
   error(key: string, problem: string): GgufError {
+    checkString('key', key)
     const entry = this.#header.entries.get(key)
     const value = entry && this.#decode(entry)
     const field = `key '${shorten(key)}'`
@@ -190,6 +196,7 @@ export class GgufMetadata implements ReadonlyMap<string, GgufValue> {
   }
 
   #entry(key: string, options: { fallback?: unknown }): MetadataEntry | undefined {
+    checkObject('options', options)
     const entry = this.#header.entries.get(key)
     if (entry === undefined && !('fallback' in options)) throw this.error(key, 'the key is missing')
     return entry
@@ -208,6 +215,8 @@ export class GgufMetadata implements ReadonlyMap<string, GgufValue> {
     value: unknown,
     { min = -Infinity, max = Infinity }: { min?: number; max?: number },
   ): number {
+    checkNumber('min', min)
+    checkNumber('max', max)
     const number = Number(value)
     if (!Number.isFinite(number)) this.#fail(key, `${number} is not a finite number`)
     if (number < min) this.#fail(key, `${value} is less than ${min}`)

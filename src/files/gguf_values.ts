@@ -1,4 +1,5 @@
 // Metadata values: as they are read, and as they are given to be written.
+import { shown } from '../errors/arguments.ts'
 import { type GgufArray, GgufNumbers, GgufStrings, type GgufTypedArray } from './gguf_arrays.ts'
 import { type GgufElementType, type GgufFixedType, valueBytes } from './gguf_types.ts'
 
@@ -82,8 +83,12 @@ const fixedArray = (type: GgufFixedType, values: GgufTypedArray): TypedElements 
   type,
   array: true,
   count: values.length,
-  bytes: new Uint8Array(values.buffer, values.byteOffset, values.byteLength),
+  bytes: bytesOf(values),
 })
+
+/** None of an array whose memory was given away. */
+const bytesOf = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array =>
+  byteLength === 0 ? new Uint8Array(0) : new Uint8Array(buffer, byteOffset, byteLength)
 
 const taggedElements = (key: string, input: unknown): TypedElements => {
   if (typeof input === 'number' || typeof input === 'bigint') {
@@ -94,6 +99,8 @@ const taggedElements = (key: string, input: unknown): TypedElements => {
   if (type !== 'array' || !isElementType(of)) {
     throw new TypeError(`${key}: this is not a GGUF value`)
   }
+  const isIterable = typeof values === 'object' && values !== null && Symbol.iterator in values
+  if (!isIterable) throw new TypeError(`${key}: values are an array, not ${shown(values)}`)
   const elements = Array.from(values as Iterable<unknown>)
   return { type: of, array: true, count: elements.length, elements }
 }
@@ -123,11 +130,11 @@ export const checkedElement = (
   value: unknown,
 ): number | bigint => {
   if (type === 'bool') {
-    if (typeof value !== 'boolean') throw new TypeError(`${key}: ${value} is not a boolean`)
+    if (typeof value !== 'boolean') throw new TypeError(`${key}: ${shown(value)} is not a boolean`)
     return value ? 1 : 0
   }
   if (typeof value !== 'number' && typeof value !== 'bigint') {
-    throw new TypeError(`${key}: a ${type} is a number or bigint, not ${typeof value}`)
+    throw new TypeError(`${key}: a ${type} is a number or bigint, not ${shown(value)}`)
   }
   const range = integerRange[type]
   if (range === undefined) return Number(value)

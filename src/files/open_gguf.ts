@@ -1,4 +1,5 @@
 // Opens GGUF files: at once, or in slices that never hold up the event loop.
+import { checkObject, checkSignal } from '../errors/arguments.ts'
 import { GgufError } from '../errors/index.ts'
 import {
   type ByteSource,
@@ -44,6 +45,7 @@ export const openGguf = (
   source: OpenSource | readonly OpenSource[],
   options: OpenGgufOptions = {},
 ): Gguf => {
+  checkObject('options', options)
   const places = sourceList(source).map((each) => {
     const place = checkSource(each) && placeOf(each)
     if (place !== undefined) return place
@@ -77,7 +79,9 @@ export const readGguf = async (
   source: GgufSource | readonly GgufSource[],
   options: ReadGgufOptions = {},
 ): Promise<Gguf> => {
+  checkObject('options', options)
   const { signal } = options
+  checkSignal(signal)
   const parts: GgufPart[] = []
   for (const each of sourceList(source)) {
     checkSource(each)

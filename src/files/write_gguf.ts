@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { checkCallback, checkObject, checkSignal, checkString, shown } from '../errors/arguments.ts'
 import { GgufError } from '../errors/index.ts'
 import { checkMetadata, encodeHeader, placeTensors, type TensorShape } from './gguf_encode.ts'
 import { GgufMetadata } from './gguf_metadata.ts'
@@ -60,8 +61,13 @@ export const writeGguf = async (
   contents: GgufContents,
   options: WriteGgufOptions = {},
 ): Promise<void> => {
+  checkString('path', path)
+  checkObject('contents', contents)
+  checkObject('options', options)
   const { signal, onProgress } = options
-  const tensors = [...(contents.tensors ?? [])]
+  checkSignal(signal)
+  checkCallback('onProgress', onProgress)
+  const tensors = [...checkTensors(contents.tensors ?? [])]
   const metadata = checkMetadata(metadataEntries(contents.metadata), contents.alignment)
   const placed = placeTensors(tensors, metadata.alignment)
   tensors.forEach(({ name, data }, index) => {
@@ -98,20 +104,32 @@ const metadataEntries = (
   metadata: GgufContents['metadata'],
 ): Iterable<readonly [string, GgufValueInput]> => {
   if (metadata instanceof GgufMetadata) return metadata.typedEntries()
-  if (typeof metadata !== 'object' || metadata === null) {
-    throw new TypeError(`metadata are a record, entries or GgufMetadata, not ${metadata}`)
+  if (typeof metadata !== 'object' || metadata === null || ArrayBuffer.isView(metadata)) {
+    throw new TypeError(`metadata are a record, entries or GgufMetadata, not ${shown(metadata)}`)
   }
   return Symbol.iterator in metadata ? metadata : Object.entries(metadata)
 }
 
+const isIterable = (value: unknown): value is Iterable<unknown> =>
+  typeof value === 'object' &&
+  value !== null &&
+  Symbol.iterator in value &&
+  !ArrayBuffer.isView(value)
+
+const checkTensors = (tensors: unknown): Iterable<GgufTensorInput> => {
+  if (isIterable(tensors)) return tensors as Iterable<GgufTensorInput>
+  throw new TypeError(`tensors must be an array or another iterable, not ${shown(tensors)}`)
+}
+
+const isPieces = (data: unknown): boolean =>
+  isIterable(data) || (typeof data === 'object' && data !== null && Symbol.asyncIterator in data)
+
 const checkData = (name: string, data: GgufData, sizeBytes: number): void => {
   if (ArrayBuffer.isView(data)) {
     checkSize(name, data.byteLength, sizeBytes)
-  } else if (
-    typeof data !== 'function' &&
-    !(typeof data === 'object' && (Symbol.iterator in data || Symbol.asyncIterator in data))
-  ) {
-    throw new TypeError(`tensor '${name}': its data are bytes, pieces or a function, not ${data}`)
+  } else if (typeof data !== 'function' && !isPieces(data)) {
+    const given = shown(data)
+    throw new TypeError(`tensor '${name}': its data are bytes, pieces or a function, not ${given}`)
   }
 }
 
@@ -126,6 +144,9 @@ const pieceBytes = 2 ** 24
 async function* pieces(name: string, data: GgufData): AsyncGenerator<Uint8Array> {
   const source = typeof data === 'function' ? data() : data
   const views = ArrayBuffer.isView(source) ? [source] : source
+  if (!isPieces(views)) {
+    throw new TypeError(`tensor '${name}': its function gave ${shown(views)}, not bytes or pieces`)
+  }
   for await (const view of views) {
     if (!ArrayBuffer.isView(view)) {
       throw new TypeError(`tensor '${name}': its data are typed arrays, not ${typeof view}`)

@@ -1,8 +1,9 @@
 // Compiles a graph into a program: schedule, ask the device, allocate, lower, prepare.
 import { Arena } from '../device/arena.ts'
-import { type Device, devices } from '../device/device.ts'
+import { Device, devices } from '../device/device.ts'
 import { type InputData, Program, type ProgramLayout, type RunOptions } from '../device/program.ts'
-import type { Queue } from '../device/queue.ts'
+import { Queue } from '../device/queue.ts'
+import { checkInstance, checkObject, checkSignal, checkWhole, shown } from '../errors/arguments.ts'
 import { LeavenError } from '../errors/index.ts'
 import { profileImage } from '../native/devices.ts'
 import { allocate } from './allocate.ts'
@@ -11,6 +12,9 @@ import { lowering } from './lower.ts'
 import { schedule } from './schedule.ts'
 import type { Node, Tensor } from './tensor.ts'
 import { atOnce, inTurns } from './turns.ts'
+
+/** As many as zig/cpu/pool.zig keeps. */
+const threadsMax = 256
 
 export interface CompileOptions {
   /** Where to run; the CPU by default. */
@@ -34,8 +38,11 @@ export interface CompileOptions {
  * ```
  */
 export const graph = (build: (b: Graph) => Tensor | Record<string, Tensor>): Graph => {
+  if (typeof build !== 'function')
+    throw new TypeError(`build must be a function, not ${shown(build)}`)
   const g = new Graph()
   const result = build(g)
+  checkObject('what build returns', result)
   if (isTensor(result)) g.output('output', result)
   else for (const [name, tensor] of Object.entries(result)) g.output(name, tensor)
   return g
@@ -78,14 +85,26 @@ const unsupported = (node: Node, device: Device): LeavenError => {
 
 /** A compiled graph with a queue and an arena of its own unless `options` shares them. */
 export const compile = (g: Graph, options: CompileOptions = {}): Program => {
+  checkCompile(g, options)
   const device = deviceOf(options)
   return prepare(compileLayout(g, device), device, options)
 }
 
 /** Like `compile`, letting the event loop turn between its stages. */
 export const compileAsync = async (g: Graph, options: CompileOptions = {}): Promise<Program> => {
+  checkCompile(g, options)
   const device = deviceOf(options)
   return prepare(await inTurns(layoutStages(g, device)), device, options)
+}
+
+const checkCompile = (g: Graph, options: CompileOptions): void => {
+  checkInstance('the graph', g, Graph, 'a Graph')
+  checkObject('options', options)
+  const { device, queue, arena, threads = 0 } = options
+  if (device !== undefined) checkInstance('device', device, Device, 'a Device')
+  if (queue !== undefined) checkInstance('queue', queue, Queue, 'a Queue')
+  if (arena !== undefined) checkInstance('arena', arena, Arena, 'an Arena')
+  checkWhole('threads', threads, 0, threadsMax)
 }
 
 const deviceOf = (options: CompileOptions): Device =>
@@ -111,6 +130,8 @@ export const compute = async (
   inputs: Readonly<Record<string, InputData>>,
   options: CompileOptions & RunOptions = {},
 ): Promise<Record<string, Float32Array<ArrayBuffer>>> => {
+  checkCompile(g, options)
+  checkSignal(options.signal)
   const device = options.device ?? devices()[0]!
   using queue = device.createQueue()
   using arena = new Arena(device)

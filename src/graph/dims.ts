@@ -1,4 +1,5 @@
 // Sizes of dimensions: numbers, or extents whose value is set for each run within a maximum.
+import { checkArray, checkObject } from '../errors/arguments.ts'
 
 /**
  * A size that a program takes anew at each update, up to `max`. A dimension may be a whole
@@ -12,6 +13,12 @@ export interface Extent {
 }
 
 export type Dim = number | Extent
+
+/** Throws TypeError unless `dims` are numbers and extents. */
+export const checkDims = (dims: readonly Dim[]): void => {
+  checkArray('dims', dims)
+  for (const dim of dims) if (typeof dim !== 'number') checkObject('a size', dim)
+}
 
 /** The largest size that `dim` can have. */
 export const maxOf = (dim: Dim): number => (typeof dim === 'number' ? dim : dim.max * dim.multiple)

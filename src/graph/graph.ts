@@ -1,10 +1,19 @@
 // A graph: tensors and the nodes that compute them, in the order they were made.
-import type { DeviceBuffer } from '../device/buffer.ts'
+import { DeviceBuffer } from '../device/buffer.ts'
+import { checkInstance, checkString, checkWhole, shown } from '../errors/arguments.ts'
 import { ShapeError } from '../errors/index.ts'
 import { type DType, dtypeOfCode, isDType } from '../native/dtype.ts'
 import { dtypes, ops } from '../native/ops.gen.ts'
 import { inferShapes, type NativeShape } from '../native/shapes.ts'
-import { complaintOf, type Dim, type Extent, maxOf, sizeAt, variesOutside } from './dims.ts'
+import {
+  checkDims,
+  complaintOf,
+  type Dim,
+  type Extent,
+  maxOf,
+  sizeAt,
+  variesOutside,
+} from './dims.ts'
 import { type OpName, type Params, packParams } from './params.ts'
 import { type Home, type Node, type Origin, sizeBytes, Tensor } from './tensor.ts'
 
@@ -32,9 +41,8 @@ export class Graph {
 
   /** A size that each run may choose, from 0 to `max`. */
   extent(name: string, max: number): Extent {
-    if (!Number.isInteger(max) || max < 1 || max > 0xffff_ffff) {
-      throw new RangeError(`extent '${name}': maximum ${max}`)
-    }
+    checkString('name', name)
+    checkWhole(`the maximum of extent '${name}'`, max, 1, 0xffff_ffff)
     if (this.extents.some((e) => e.name === name)) {
       throw new RangeError(`extent '${name}' exists already`)
     }
@@ -45,6 +53,8 @@ export class Graph {
 
   /** Data that comes with every run. Names are unique; an extent may be the first size only. */
   input(name: string, dtype: DType, dims: readonly Dim[]): Tensor {
+    checkString('name', name)
+    checkDims(dims)
     expectOutside('input', dims)
     const taken = this.inputs.some((t) => t.origin.kind === 'input' && t.origin.name === name)
     if (taken) throw new RangeError(`input '${name}' exists already`)
@@ -65,6 +75,8 @@ export class Graph {
 
   /** Names a result; an extent may be its first size only. */
   output(name: string, tensor: Tensor): void {
+    checkString('name', name)
+    checkInstance('tensor', tensor, Tensor, 'a Tensor')
     if (tensor.graph !== this) throw new TypeError(`output '${name}' belongs to another graph`)
     expectOutside('output', tensor.dims)
     if (this.outputs.some((o) => o.name === name))
@@ -74,6 +86,9 @@ export class Graph {
 
   /** Nodes made inside `body` carry `label` in dumps and errors. */
   within<T>(label: string, body: () => T): T {
+    checkString('label', label)
+    if (typeof body !== 'function')
+      throw new TypeError(`body must be a function, not ${shown(body)}`)
     this.labels.push(label)
     try {
       return body()
@@ -85,7 +100,9 @@ export class Graph {
   /** Applies an op. Throws ShapeError with the op, the shapes and the reason. */
   node(op: OpName, sources: readonly (Tensor | undefined)[], params: Params = {}): Tensor {
     for (const source of sources) {
-      if (source !== undefined && source.graph !== this) {
+      if (source === undefined) continue
+      if (!(source instanceof Tensor)) throw new TypeError(`${op}: ${shown(source)} is no Tensor`)
+      if (source.graph !== this) {
         throw new TypeError(`${op}: a source belongs to another graph`)
       }
     }
@@ -106,13 +123,15 @@ export class Graph {
   }
 
   private home(home: Home, dtype: DType, dims: readonly number[]): Tensor {
+    checkInstance('buffer', home.buffer, DeviceBuffer, 'a DeviceBuffer')
     const tensor = this.tensor(dtype, dims, { kind: 'home', home })
     home.buffer.checkRange(home.offset, sizeBytes(tensor))
     return tensor
   }
 
   private tensor(dtype: DType, dims: readonly Dim[], origin: Origin): Tensor {
-    if (!isDType(dtype)) throw new RangeError(`there is no dtype '${dtype}'`)
+    if (!isDType(dtype)) throw new RangeError(`there is no dtype ${shown(dtype)}`)
+    checkDims(dims)
     const complaint = complaintOf(dims, dtypes[dtype].blockLength)
     if (complaint !== undefined) throw new ShapeError('tensor', [dims.map(maxOf)], complaint)
     const foreign = dims.find((dim) => typeof dim !== 'number' && !this.owns(dim))

@@ -1,4 +1,5 @@
 // Packs the params of an op into the bytes that native code reads.
+import { shown } from '../errors/arguments.ts'
 import { ops } from '../native/ops.gen.ts'
 
 export type OpName = keyof typeof ops
@@ -14,6 +15,9 @@ export const packParams = (op: OpName, params: Params): Uint8Array => {
   )) {
     const value = params[name]
     if (value === undefined) throw new TypeError(`${op}: ${name} is missing`)
+    if (typeof value !== 'number') {
+      throw new TypeError(`${op}: ${name} must be a number, not ${shown(value)}`)
+    }
     if (type === 'f32') view.setFloat32(offset, value, true)
     else if (type === 'u32') view.setUint32(offset, value, true)
     else view.setInt32(offset, value, true)

@@ -1,9 +1,19 @@
 // Tensors of a graph: descriptions of values, not values. Methods add nodes to the graph.
 import type { DeviceBuffer } from '../device/buffer.ts'
+import { checkArray, checkWhole, shown } from '../errors/arguments.ts'
 import { ShapeError } from '../errors/index.ts'
 import { type DType, isDType, rowBytes } from '../native/dtype.ts'
 import { dtypes, gluKinds } from '../native/ops.gen.ts'
-import { complaintOf, countOf, type Dim, extentAxis, maxOf, sameDim, times } from './dims.ts'
+import {
+  checkDims,
+  complaintOf,
+  countOf,
+  type Dim,
+  extentAxis,
+  maxOf,
+  sameDim,
+  times,
+} from './dims.ts'
 import type { Graph } from './graph.ts'
 import type { OpName } from './params.ts'
 
@@ -119,6 +129,7 @@ export class Tensor {
    * outside of an extent keeps its count, since the extent's own memory may be filled in part.
    */
   reshape(dims: readonly Dim[]): Tensor {
+    checkDims(dims)
     const complaint =
       complaintOf(dims, dtypes[this.dtype].blockLength) ?? reshapeComplaint(this.dims, dims)
     if (complaint !== undefined) {
@@ -132,6 +143,8 @@ export class Tensor {
 
   /** Dimensions in another order: `permute([1, 0])` transposes a matrix. */
   permute(order: readonly number[]): Tensor {
+    checkArray('order', order)
+    for (const axis of order) checkWhole('an axis', axis)
     const isPermutation = [...order].sort((a, b) => a - b).every((axis, i) => axis === i)
     if (order.length !== this.dims.length || !isPermutation) {
       throw new ShapeError('permute', [this.shape, [...order]], 'not an order of the dimensions')
@@ -150,6 +163,9 @@ export class Tensor {
 
   /** Elements [begin, end) of one dimension. */
   slice(axis: number, begin: number, end: number): Tensor {
+    checkWhole('axis', axis)
+    checkWhole('begin', begin)
+    checkWhole('end', end)
     const dim = this.dims[axis]
     const whole = Number.isInteger(begin) && Number.isInteger(end)
     if (typeof dim !== 'number' || !whole || begin < 0 || begin > end || end > dim) {
@@ -186,6 +202,7 @@ export class Tensor {
 
   /** A contiguous copy in another dtype. */
   cast(dtype: DType): Tensor {
+    if (!isDType(dtype)) throw new RangeError(`there is no dtype ${shown(dtype)}`)
     if (!isDType(dtype)) throw new RangeError(`there is no dtype '${dtype}'`)
     return this.graph.node('copy', [this], { dtype: dtypes[dtype].code })
   }

@@ -13,7 +13,8 @@ export const dtypeOfCode = (code: number): DType => {
   return name
 }
 
-export const isDType = (name: string): name is DType => Object.hasOwn(dtypes, name)
+export const isDType = (name: unknown): name is DType =>
+  typeof name === 'string' && Object.hasOwn(dtypes, name)
 
 /** Bytes of a contiguous row of `length` values; NaN when that cuts a block. */
 export const rowBytes = (dtype: DType, length: number): number => {

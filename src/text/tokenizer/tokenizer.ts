@@ -1,4 +1,13 @@
 // The tokenizer that a model file describes: text to ids and back.
+import {
+  checkArray,
+  checkInstance,
+  checkObject,
+  checkSignal,
+  checkString,
+  checkWhole,
+  shown,
+} from '../../errors/arguments.ts'
 import { UnsupportedModelError } from '../../errors/index.ts'
 import { BpeModel } from './bpe.ts'
 import { type DetokenizeOptions, detokenize } from './detokenize.ts'
@@ -85,7 +94,8 @@ export class Tokenizer {
 
   /** The same for UTF-8 bytes, which need not be valid; `untrusted` counts bytes here. */
   encodeBytes(text: Uint8Array, options: EncodeOptions = {}): Int32Array {
-    if (!(text instanceof Uint8Array)) throw new TypeError(`bytes are not a ${typeof text}`)
+    checkInstance('text', text, Uint8Array, 'bytes')
+    checkEncodeOptions(options)
     return runNow(this.encoding(text, options, options.untrusted))
   }
 
@@ -94,6 +104,8 @@ export class Tokenizer {
    * long that the event loop would notice.
    */
   async encodeAsync(text: string, options: EncodeAsyncOptions = {}): Promise<Int32Array> {
+    checkObject('options', options)
+    checkSignal(options.signal)
     return runSliced(this.encodingText(text, options), options.signal)
   }
 
@@ -111,6 +123,7 @@ export class Tokenizer {
   /** The same as bytes, with cut characters as they are. */
   decodeBytes(ids: ArrayLike<number>, options: DecodeOptions = {}): Uint8Array {
     this.check(ids)
+    checkObject('options', options)
     return detokenize(this.vocabulary, ids, options)
   }
 
@@ -122,6 +135,7 @@ export class Tokenizer {
    */
   pieceBytes(id: number, options: { special?: boolean } = {}): Uint8Array {
     this.checkId(id)
+    checkObject('options', options)
     const bytes = new Uint8Array(pieceBytesMax(this.vocabulary, id))
     return bytes.subarray(0, writePiece(this.vocabulary, id, options.special ?? false, bytes, 0))
   }
@@ -132,6 +146,7 @@ export class Tokenizer {
    * @example tokenizer.check([-1]) // RangeError: token 0 is -1, ids are integers from 0 to 31999
    */
   check(ids: ArrayLike<number>): void {
+    checkObject('ids', ids)
     for (let i = 0; i < ids.length; i++) this.checkId(ids[i], i)
   }
 
@@ -153,6 +168,7 @@ export class Tokenizer {
    * @example tokenizer.idOf('<|im_end|>')
    */
   idOf(piece: string): number | undefined {
+    checkString('piece', piece)
     const id = this.vocabulary.idOf(piece)
     return id < 0 ? undefined : id
   }
@@ -166,12 +182,13 @@ export class Tokenizer {
   private checkId(id: unknown, position = 0): void {
     const size = this.vocabularySize
     if (typeof id === 'number' && Number.isInteger(id) && id >= 0 && id < size) return
-    const shown = typeof id === 'string' ? JSON.stringify(id) : String(id)
-    throw new RangeError(`token ${position} is ${shown}, ids are integers from 0 to ${size - 1}`)
+    const given = typeof id === 'number' ? id : shown(id)
+    throw new RangeError(`token ${position} is ${given}, ids are integers from 0 to ${size - 1}`)
   }
 
   private encodingText(text: string, options: EncodeOptions): Steps<Int32Array> {
-    if (typeof text !== 'string') throw new TypeError(`a text is not a ${typeof text}`)
+    checkString('text', text)
+    checkEncodeOptions(options)
     const untrusted = options.untrusted && byteOffsets(text, options.untrusted)
     return this.encoding(encoder.encode(text), options, untrusted)
   }
@@ -232,6 +249,13 @@ export async function createTokenizerAsync(
   options: { signal?: AbortSignal } = {},
 ): Promise<Tokenizer> {
   return runSliced(building(source), options.signal)
+}
+
+function checkEncodeOptions(options: EncodeOptions): void {
+  checkObject('options', options)
+  if (options.untrusted === undefined) return
+  checkArray('untrusted', options.untrusted)
+  for (const offset of options.untrusted) checkWhole('an offset of untrusted', offset)
 }
 
 /** A byte of 1 for every position in the ranges `[start, end, …]`. */
