@@ -11,10 +11,12 @@
 import type { OpName } from '../../src/graph/params.ts'
 import { type Row, shapeOf } from './row.ts'
 
+type Operands = Pick<Row, 'operands'>
+
 export interface Bound {
   readonly ulps: number
   /** In units of f32's rounding error, 2^-24. */
-  readonly epsilons?: (row: Row) => number
+  readonly epsilons?: (row: Operands) => number
   readonly why: string
 }
 
@@ -25,7 +27,15 @@ export interface Bound {
  */
 const sumOf = (terms: number): number => 4 + 2 * Math.sqrt(terms)
 
-const innerSize = (row: Row): number => shapeOf(row.operands[0]!).at(-1)!
+const innerSize = (row: Operands): number => shapeOf(row.operands[0]!).at(-1)!
+
+/** Of a kernel [out, …]: those that one result sums over. */
+const weightsOf = (row: Operands): number =>
+  shapeOf(row.operands[0]!)
+    .slice(1)
+    .reduce((a, b) => a * b, 1)
+
+const countOf = (row: Operands): number => shapeOf(row.operands[0]!).reduce((a, b) => a * b, 1)
 
 const exactMove = { ulps: 0 }
 /** One rounding to the nearest, and that of the reference. */
@@ -56,6 +66,27 @@ export const bounds: Partial<Record<OpName, Bound>> = {
     epsilons: (row) => 4 * sumOf(innerSize(row)),
     why: 'f32 scores, whose error e^x turns into a relative one of the weights; f32 sums',
   },
+  flash_attn: {
+    ulps: 2,
+    epsilons: (row) => 4 * sumOf(innerSize(row)),
+    why: 'as attention',
+  },
+  pool_1d: { ulps: 1.5, epsilons: () => sumOf(16), why: 'an f32 sum and a quotient' },
+  pool_2d: { ulps: 1.5, epsilons: () => sumOf(16), why: 'an f32 sum and a quotient' },
+  upscale: { ulps: 1, epsilons: () => 8, why: 'f32 places, weights and products' },
+  im2col: { ...oneRounding, why: 'values move, and are rounded once to a narrower dtype' },
+  conv_2d: { ulps: 1, epsilons: (row) => sumOf(weightsOf(row)), why: 'an f32 sum of products' },
+  conv_2d_dw: { ulps: 1, epsilons: (row) => sumOf(weightsOf(row)), why: 'an f32 sum of products' },
+  conv_transpose_1d: {
+    ulps: 1,
+    epsilons: (row) => sumOf(countOf(row)),
+    why: 'an f32 sum of products',
+  },
+  conv_transpose_2d: {
+    ulps: 1,
+    epsilons: (row) => sumOf(countOf(row)),
+    why: 'an f32 sum of products',
+  },
   glu: { ...oneRounding, why: 'the activation as in unary, and a product' },
   swiglu_oai: { ...oneRounding, why: 'the activation as in unary, a sum and a product' },
   swiglu_clamp: { ...oneRounding, why: 'the activation as in unary, and a product' },
@@ -65,4 +96,35 @@ export const bounds: Partial<Record<OpName, Bound>> = {
   leaky_relu: { ...oneRounding, why: 'one f32 operation' },
   xielu: { ...oneRounding, why: 'e^x - 1 within 2 ulp, and sums that may cancel' },
   fill: { ...oneRounding, why: 'one value' },
+  layer_norm: {
+    ulps: 1,
+    epsilons: () => 4,
+    why: 'mean and variance are f64; mean, difference, scale and weight round once each',
+  },
+  l2_norm: { ulps: 2.5, why: 'the sum is f64; 1 / length and the product round once each' },
+  group_norm: { ulps: 1, epsilons: () => 4, why: 'as layer_norm' },
+  soft_max: {
+    ulps: 2,
+    epsilons: () => 8,
+    why: 'f32 scores, whose error e^x turns into a relative one; e^x within 2 ulp',
+  },
+  sum: { ulps: 1, epsilons: (row) => sumOf(countOf(row)), why: 'an f32 sum at worst' },
+  sum_rows: { ulps: 1, epsilons: (row) => sumOf(innerSize(row)), why: 'an f32 sum at worst' },
+  mean: { ulps: 1.5, epsilons: (row) => sumOf(innerSize(row)), why: 'an f32 sum at worst' },
+  cumsum: { ulps: 1, epsilons: (row) => sumOf(innerSize(row)), why: 'an f32 sum at worst' },
+  argmax: { ...exactMove, why: 'a position' },
+  count_equal: { ...exactMove, why: 'a count' },
+  argsort: { ...exactMove, why: 'positions; equal values keep their order' },
+  top_k: { ...exactMove, why: 'positions; of equal values the first come first' },
+  repeat: { ...exactMove, why: 'bytes move' },
+  repeat_back: { ulps: 1, epsilons: (row) => sumOf(countOf(row)), why: 'an f32 sum at worst' },
+  concat: { ...exactMove, why: 'bytes move' },
+  pad: { ...exactMove, why: 'bytes move' },
+  roll: { ...exactMove, why: 'bytes move' },
+  tri: { ...exactMove, why: 'bytes move' },
+  diag: { ...exactMove, why: 'bytes move' },
+  diag_mask: { ...exactMove, why: 'bytes move, or one value' },
+  set: { ...exactMove, why: 'bytes move' },
+  acc: { ...oneRounding, why: 'one f32 operation' },
+  add_id: { ...oneRounding, why: 'one f32 operation' },
 }

@@ -1,11 +1,15 @@
 // The conformance list: every row of every op, the same for all devices. `docs/add_an_op.md` shows
 // how an op gets its rows.
+import { arranging } from './cases/arranging.ts'
 import { attention } from './cases/attention.ts'
 import { elementwise } from './cases/elementwise.ts'
+import { flashAttention } from './cases/flash_attn.ts'
 import { linear } from './cases/linear.ts'
 import { norm } from './cases/norm.ts'
+import { reductions } from './cases/reductions.ts'
 import { rope } from './cases/rope.ts'
 import { rows } from './cases/rows.ts'
+import { spatial } from './cases/spatial.ts'
 import { type Row, type RowDraft, row } from './row.ts'
 
 /** One file of `cases` each. */
@@ -15,7 +19,11 @@ const families: readonly (() => Iterable<RowDraft>)[] = [
   linear,
   norm,
   rope,
+  reductions,
+  arranging,
+  spatial,
   attention,
+  flashAttention,
 ]
 
 let all: readonly Row[] | undefined

@@ -45,12 +45,12 @@ describe('the list', () => {
 describe('on the CPU', () => {
   // The same seed gives the same rows and values; the full tier leaves nothing out.
   const seed = 4
-  const count = tier === 'full' ? undefined : sample({ test: 1_000, ci: 6_000, full: 0 })
+  const count = tier === 'full' ? undefined : sample({ test: 700, ci: 6_000, full: 0 })
   const isa = tier === 'test' ? undefined : 'all'
 
   test('every row is what its definition gives, on every instruction set', async () => {
     const result = await runConformance(cpu, { seed, sample: count, isa })
     expect(failures(result)).toEqual([])
     expect(result.passed).toBeGreaterThan(500)
-  })
+  }, 36_000_000)
 })

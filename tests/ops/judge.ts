@@ -1,6 +1,6 @@
 // Compares what a device computed with what the definition gives.
 import type { DType } from '../../src/native/dtype.ts'
-import { type Bound, bounds } from './bounds.ts'
+import { bounds } from './bounds.ts'
 import { decode } from './reference/codec.ts'
 import { precisions, unitAt } from './reference/number_formats.ts'
 import type { Expected } from './reference/reference.ts'
@@ -13,8 +13,6 @@ const smallestNormal = 2 ** -126
 
 /** What is wrong with `bytes`, the result's, or undefined. */
 export const judge = (row: Row, expected: Expected, bytes: Uint8Array): string | undefined => {
-  const rule = bounds[row.op]
-  if (rule === undefined) throw new Error(`${row.op} has no bound`)
   const { dtype, shape, bytes: exact } = expected
   if (exact !== undefined) {
     const difference = differenceOfBytes(exact, bytes)
@@ -24,7 +22,38 @@ export const judge = (row: Row, expected: Expected, bytes: Uint8Array): string |
   const got = decode(dtype, bytes, shape[3]!)
   const data = exact === undefined ? expected.data : decode(dtype, exact, shape[3]!)
   if (got.length !== data.length) return `${got.length} values, not ${data.length}`
-  return judgeNumbers(got, { ...expected, data }, rule, rule.epsilons?.(row) ?? 0)
+  return judgeNumbers(got, { ...expected, data }, allowances(row, { ...expected, data }))
+}
+
+/** What an element may be wrong by. */
+export interface Allowance {
+  /** By the op's definition. */
+  readonly slack: number
+  /** By rounding. */
+  readonly rounding: number
+  /** The standard deviation of the first, where it is the sum of many errors. */
+  readonly deviation: number
+}
+
+/** By the op's rule in `bounds.ts`, for each element of what is expected. */
+export const allowances = (
+  row: Pick<Row, 'op' | 'operands'>,
+  expected: Expected,
+): ((i: number) => Allowance) => {
+  const rule = bounds[row.op]
+  if (rule === undefined) throw new Error(`${row.op} has no bound`)
+  const precision = precisions[expected.dtype] ?? f32
+  const isNarrow = precision.bits < f32.bits && rule.ulps > 0
+  const epsilons = rule.epsilons?.(row) ?? 0
+  return (i) => {
+    const wanted = expected.data[i]!
+    const size = expected.magnitude?.[i] ?? Math.abs(wanted)
+    const deviation = expected.deviation?.[i] ?? Number.POSITIVE_INFINITY
+    const own = isNarrow ? 0.501 * unitAt(precision, wanted) : 0
+    const sum = rule.ulps * unitAt(f32, wanted) + epsilons * f32Epsilon * (size + smallestNormal)
+    const slack = Math.min(expected.slack?.[i] ?? 0, 6 * deviation)
+    return { slack, rounding: own + sum, deviation }
+  }
 }
 
 const isFloat = (dtype: DType): boolean => precisions[dtype] !== undefined
@@ -38,28 +67,21 @@ const differenceOfBytes = (expected: Uint8Array, got: Uint8Array): string | unde
 const judgeNumbers = (
   got: Float64Array,
   expected: Expected,
-  rule: Bound,
-  epsilons: number,
+  allowanceOf: (i: number) => Allowance,
 ): string | undefined => {
-  const precision = precisions[expected.dtype] ?? f32
-  const isNarrow = precision.bits < f32.bits
+  const { max } = precisions[expected.dtype] ?? f32
   const total = new Total(got.length / expected.shape[3]!)
   for (let i = 0; i < got.length; i++) {
     const value = got[i]!
     const wanted = expected.data[i]!
-    const size = expected.magnitude?.[i] ?? Math.abs(wanted)
-    const deviation = expected.deviation?.[i] ?? Number.POSITIVE_INFINITY
-    const slack = Math.min(expected.slack?.[i] ?? 0, 6 * deviation)
-    const own = isNarrow && rule.ulps > 0 ? 0.501 * unitAt(precision, wanted) : 0
-    const rounding =
-      own + rule.ulps * unitAt(f32, wanted) + epsilons * f32Epsilon * (size + smallestNormal)
+    const { slack, rounding, deviation } = allowanceOf(i)
     // Sums that leave the range, or where something is not finite that is rounded first, may come
     // by any infinity or NaN.
-    const mayOverflow = expected.magnitude !== undefined && !(size < precision.max)
+    const mayOverflow = expected.magnitude !== undefined && !(expected.magnitude[i]! < max)
     const isOpen = mayOverflow || !(slack < Number.POSITIVE_INFINITY)
     if (isOpen && !Number.isFinite(value)) continue
     const allowed = slack + rounding
-    if (!isNear(value, wanted, allowed, precision.max)) {
+    if (!isNear(value, wanted, allowed, max)) {
       const place = placeText(expected.shape, i)
       return `${place} is ${value}, not ${wanted} within ${allowed.toPrecision(3)}`
     }

@@ -167,4 +167,4 @@ test('rows of any shape, layout and dtype are computed right or refused by name'
     }),
     { numRuns: sample({ test: 25, ci: 400, full: 20_000 }), seed: 11 },
   )
-})
+}, 36_000_000)

@@ -26,7 +26,9 @@ fn run(task: *const abi.Task, begin: u64, end: u64, scratch: [*]align(64) u8) ca
         const from = staging.readRow(x, x.row(index), staging.scratchRow(scratch, 0, n));
         const to = staging.target(y, y.row(index), 0, staging.scratchRow(scratch, 1, n));
         const length = @sqrt(sums.squares(from, n, 0));
-        scaleRow(to, from, null, @floatCast(1 / @max(length, epsilon)), n);
+        // A length that is NaN stays so.
+        const divisor = if (length < epsilon) epsilon else length;
+        scaleRow(to, from, null, @floatCast(1 / divisor), n);
         staging.writeRow(y, y.row(index), to);
     }
 }

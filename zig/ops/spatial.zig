@@ -156,6 +156,7 @@ fn upscale(q: *shape.Inference) shape.Error!void {
     const kind = std.enums.fromInt(UpscaleKind, p.kind) orelse return q.refuse("unknown kind");
     try q.expect(p.align_corners <= 1 and p.antialias <= 1, "flags are 0 or 1");
     try q.expect(p.antialias == 0 or kind == .bilinear, "only bilinear has antialias");
+    try q.expect(p.antialias == 0 or p.align_corners == 0, "antialias has no align_corners");
     try q.expect(kind != .nearest or p.align_corners == 0, "nearest has no align_corners");
     try shape.like(q);
     q.outputs[0].ne = .{ p.n0, p.n1, p.n2, p.n3 };

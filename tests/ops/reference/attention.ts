@@ -1,7 +1,8 @@
-// Attention over a paged cache (Kwon et al. 2023, arXiv:2309.06180).
+// Attention over a paged cache (Kwon et al. 2023, arXiv:2309.06180), and with a given mask.
 import type { Params } from '../../../src/graph/params.ts'
 import type { TensorValue } from '../tensor_value.ts'
-import type { Reference } from './reference.ts'
+import { countOf, eachIndex, placeOf, type Reference } from './reference.ts'
+import { alibiSlope, softmaxOf } from './softmax.ts'
 
 interface Cell {
   cell: number
@@ -28,12 +29,6 @@ const visibleCells = (
     cells.push({ cell, position })
   }
   return cells
-}
-
-/** ALiBi's slope of a head (Press et al. 2021, arXiv:2108.12409), for any number of heads. */
-export const alibiSlope = (head: number, heads: number, max: number): number => {
-  const n = 2 ** Math.floor(Math.log2(heads))
-  return head < n ? 2 ** ((-max * (head + 1)) / n) : 2 ** ((-max * (2 * (head - n) + 1)) / (2 * n))
 }
 
 /** queries [rows, heads, head_dim] give [rows, heads, value_dim]; a row that sees nothing is 0. */
@@ -68,7 +63,7 @@ export const attention: Reference = (operands, params) => {
       })
       const sink = sinks === undefined ? Number.NEGATIVE_INFINITY : sinks.data[head]!
       const out = (row * heads + head) * valueDim
-      const weights = softmax(scores, sink)
+      const weights = softmaxOf(scores, sink)
       for (const [i, { cell }] of cells.entries()) {
         const { weight, error } = weights[i]!
         for (let d = 0; d < valueDim; d++) {
@@ -82,14 +77,46 @@ export const attention: Reference = (operands, params) => {
   return [{ dtype: 'f32', shape: [1, rows, heads, valueDim], data, magnitude }]
 }
 
-/** e^(score - largest) over their sum with the sink's; errors of scores are relative ones here. */
-const softmax = (scores: readonly { score: number; size: number }[], sink: number) => {
-  const largest = scores.reduce((a, { score }) => Math.max(a, score), sink)
-  const powers = scores.map(({ score }) =>
-    // Scores that are all minus infinity weigh nothing.
-    largest === Number.NEGATIVE_INFINITY ? 0 : Math.exp(score - largest),
-  )
-  const total = powers.reduce((a, b) => a + b, Math.exp(sink - largest) || 0)
-  const worst = scores.reduce((a, { size }) => Math.max(a, size), 0)
-  return powers.map((power) => ({ weight: total === 0 ? 0 : power / total, error: 1 + worst }))
+/**
+ * Attention with a mask of the graph's own: queries [batches, heads, rows, head_dim], keys and
+ * values [batches', heads', keys, dim] give [batches, rows, heads, value_dim].
+ */
+export const flashAttn: Reference = ([queries, keys, values, mask, sinks], params) => {
+  const { scale, alibi_max, softcap } = params as Record<string, number>
+  const [batches, heads, rows, headDim] = queries!.shape
+  const [keyBatches, kvHeads, count] = keys!.shape
+  const valueDim = values!.shape[3]
+  const shape = [batches, rows, heads, valueDim]
+  const data = new Float64Array(countOf(shape))
+  const magnitude = new Float64Array(data.length)
+  eachIndex([batches, rows, heads, 1], ([batch, row, head], at) => {
+    const slope = alibi_max === 0 ? 1 : alibiSlope(head, heads, alibi_max!)
+    const kv = Math.floor(head / (heads / kvHeads))
+    const keyBatch = Math.floor(batch / (batches / keyBatches))
+    const q = placeOf(queries!.shape, batch, head, row, 0)
+    const maskRow = mask && placeOf(mask.shape, batch % mask.shape[0], head % mask.shape[1], row, 0)
+    const scores = Array.from({ length: count }, (_, j) => {
+      const k = placeOf(keys!.shape, keyBatch, kv, j, 0)
+      let sum = 0
+      let size = 0
+      for (let d = 0; d < headDim; d++) {
+        const product = queries!.data[q + d]! * keys!.data[k + d]!
+        sum += product
+        size += Math.abs(product)
+      }
+      const raw = sum * scale!
+      const capped = softcap === 0 ? raw : softcap! * Math.tanh(raw / softcap!)
+      const bias = maskRow === undefined ? 0 : mask!.data[maskRow + j]! * slope
+      return { score: capped + bias, size: size * Math.abs(scale!) + Math.abs(bias) }
+    })
+    const sink = sinks === undefined ? Number.NEGATIVE_INFINITY : sinks.data[head]!
+    for (const [j, { weight, error }] of softmaxOf(scores, sink).entries()) {
+      const v = placeOf(values!.shape, keyBatch, kv, j, 0)
+      for (let d = 0; d < valueDim; d++) {
+        data[at * valueDim + d]! += weight * values!.data[v + d]!
+        magnitude[at * valueDim + d]! += weight * Math.abs(values!.data[v + d]!) * error
+      }
+    }
+  })
+  return [{ dtype: 'f32', shape, data, magnitude }]
 }
