@@ -70,6 +70,15 @@ pub const kernels = struct {
     pub const rope_multi = @import("kernels/rope_multi.zig").rope_multi;
     pub const timestep_embedding = @import("kernels/timestep_embedding.zig").timestep_embedding;
     pub const arange = @import("kernels/arange.zig").arange;
+    pub const out_prod = @import("kernels/out_prod.zig").out_prod;
+    pub const silu_back = @import("kernels/gradients.zig").silu_back;
+    pub const rms_norm_back = @import("kernels/gradients.zig").rms_norm_back;
+    pub const soft_max_back = @import("kernels/gradients.zig").soft_max_back;
+    pub const get_rows_back = @import("kernels/gradients.zig").get_rows_back;
+    pub const cross_entropy_loss = @import("kernels/cross_entropy.zig").cross_entropy_loss;
+    pub const cross_entropy_loss_back = @import("kernels/cross_entropy.zig").cross_entropy_loss_back;
+    pub const opt_step_adamw = @import("kernels/optimizer.zig").opt_step_adamw;
+    pub const opt_step_sgd = @import("kernels/optimizer.zig").opt_step_sgd;
 };
 
 comptime {

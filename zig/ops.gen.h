@@ -192,3 +192,18 @@ static_assert(sizeof(leaven_timestep_embedding_params) == 8, "timestep_embedding
 #define LEAVEN_OP_arange 63
 struct leaven_arange_params { float start; float stop; float step; };
 static_assert(sizeof(leaven_arange_params) == 12, "arange");
+#define LEAVEN_OP_out_prod 64
+#define LEAVEN_OP_silu_back 65
+#define LEAVEN_OP_rms_norm_back 66
+struct leaven_rms_norm_back_params { float epsilon; };
+static_assert(sizeof(leaven_rms_norm_back_params) == 4, "rms_norm_back");
+#define LEAVEN_OP_soft_max_back 67
+struct leaven_soft_max_back_params { float scale; };
+static_assert(sizeof(leaven_soft_max_back_params) == 4, "soft_max_back");
+#define LEAVEN_OP_get_rows_back 68
+struct leaven_get_rows_back_params { uint32_t rows; };
+static_assert(sizeof(leaven_get_rows_back_params) == 4, "get_rows_back");
+#define LEAVEN_OP_cross_entropy_loss 69
+#define LEAVEN_OP_cross_entropy_loss_back 70
+#define LEAVEN_OP_opt_step_adamw 71
+#define LEAVEN_OP_opt_step_sgd 72

@@ -14,6 +14,7 @@ pub const masked = @import("ops/masked.zig");
 pub const spatial = @import("ops/spatial.zig");
 pub const recurrent = @import("ops/recurrent.zig");
 pub const positional = @import("ops/positional.zig");
+pub const training = @import("ops/training.zig");
 
 pub const sources_max = 12;
 pub const outputs_max = 4;
@@ -90,7 +91,7 @@ pub const pair = [_]Source{ .{ .name = "a" }, .{ .name = "b" } };
 /// Every row at the place of its code.
 pub const table = inOrder(first ++ elementwise.rows ++ norms.rows ++ reductions.rows ++
     arranging.rows ++ masked.rows ++ spatial.rows ++ recurrent.rows ++
-    positional.rows);
+    positional.rows ++ training.rows);
 
 const first = [_]Row{
     .{ .code = 0, .name = "add", .sources = &pair, .reuses = &.{0}, .infer = shape.broadcast },
