@@ -5,6 +5,8 @@ const abi = @import("kernels/abi.zig");
 const ops = @import("ops.zig");
 const variant = @import("variant");
 
+const entropy = @import("kernels/cross_entropy.zig");
+
 pub const kernels = struct {
     pub const add = @import("kernels/binary.zig").add;
     pub const mul = @import("kernels/binary.zig").mul;
@@ -75,8 +77,8 @@ pub const kernels = struct {
     pub const rms_norm_back = @import("kernels/gradients.zig").rms_norm_back;
     pub const soft_max_back = @import("kernels/gradients.zig").soft_max_back;
     pub const get_rows_back = @import("kernels/gradients.zig").get_rows_back;
-    pub const cross_entropy_loss = @import("kernels/cross_entropy.zig").cross_entropy_loss;
-    pub const cross_entropy_loss_back = @import("kernels/cross_entropy.zig").cross_entropy_loss_back;
+    pub const cross_entropy_loss = entropy.cross_entropy_loss;
+    pub const cross_entropy_loss_back = entropy.cross_entropy_loss_back;
     pub const opt_step_adamw = @import("kernels/optimizer.zig").opt_step_adamw;
     pub const opt_step_sgd = @import("kernels/optimizer.zig").opt_step_sgd;
 };

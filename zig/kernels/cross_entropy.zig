@@ -28,7 +28,8 @@ fn run(task: *const abi.Task, begin: u64, end: u64, scratch: abi.Scratch) callco
     var loss: f64 = 0;
     const row_count = if (n == 0) 0 else logits.rows();
     for (0..row_count) |index| {
-        const row = staging.readRow(logits, logits.row(index), staging.scratchRow(scratch, 0, size));
+        const first = staging.scratchRow(scratch, 0, size);
+        const row = staging.readRow(logits, logits.row(index), first);
         const room = staging.scratchRow(scratch, 1, size);
         const truth = staging.readRow(labels, labels.row(index), room);
         const largest = std.mem.max(f32, row[0..n]);
@@ -71,7 +72,8 @@ fn runBack(task: *const abi.Task, begin: u64, end: u64, scratch: abi.Scratch) ca
     const factor = gradient / @as(f32, @floatFromInt(logits.rows()));
     const weights = staging.scratchRow(scratch, 2, size);
     for (begin..end) |index| {
-        const row = staging.readRow(logits, logits.row(index), staging.scratchRow(scratch, 0, size));
+        const first = staging.scratchRow(scratch, 0, size);
+        const row = staging.readRow(logits, logits.row(index), first);
         const room = staging.scratchRow(scratch, 1, size);
         const truth = staging.readRow(labels, labels.row(index), room);
         const largest = std.mem.max(f32, row[0..n]);
