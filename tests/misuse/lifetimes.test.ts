@@ -1,5 +1,5 @@
 // After dispose, twice, and at the same time: typed errors, and memory that goes.
-import { describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { openGguf } from '../../src/files/index.ts'
 import { DisposedError, LeavenError, load, type Model } from '../../src/index.ts'
 import { nativeCounters } from '../../src/native/devices.ts'
@@ -15,6 +15,16 @@ const square = () =>
   })
 const input = { x: new Float32Array(4) }
 const small = { contextSize: 64, batchSize: 16 }
+
+// What the library makes once and keeps, such as tables of handles and the threads of its pool.
+beforeAll(async () => {
+  new Fence().dispose()
+  using program = compile(square())
+  await program.run(input)
+  const model = await load(demoModel, small)
+  await model.generate('Once', { maxTokens: 1 })
+  model.dispose()
+})
 
 const outcome = async (call: () => unknown): Promise<unknown> => {
   try {

@@ -349,7 +349,7 @@ const programs = ({ device, queue, program }: Devices): Subject[] => [
   { name: 'graph', args: [square], call: tensor.graph },
 ]
 
-const graphs = ({ buffer }: Devices): Subject[] => [
+const graphs = ({ buffer }: Devices, shared = new tensor.Graph()): Subject[] => [
   {
     name: 'graph.extent',
     args: ['n', 8],
@@ -382,19 +382,11 @@ const graphs = ({ buffer }: Devices): Subject[] => [
   },
   {
     name: 'graph.output',
-    args: ['y'],
-    call: (name: string) => {
-      const g = new tensor.Graph()
-      g.output(name, g.input('x', 'f32', [1]))
-    },
-  },
-  {
-    name: 'graph.output of a tensor',
-    args: ['y', new tensor.Graph().input('x', 'f32', [1])],
+    args: ['y', shared.input('x', 'f32', [1])],
     call: (...args: Parameters<tensor.Graph['output']>) => {
-      const g = new tensor.Graph()
-      g.output(...args)
-      tensor.compile(g).dispose()
+      shared.outputs.splice(0)
+      shared.output(...args)
+      tensor.compile(shared).dispose()
     },
   },
   {

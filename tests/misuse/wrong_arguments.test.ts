@@ -4,8 +4,10 @@ import { expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { LeavenError } from '../../src/index.ts'
+import * as files from '../../src/files/index.ts'
+import * as leaven from '../../src/index.ts'
 import { nativeCounters } from '../../src/native/devices.ts'
+import * as tensor from '../../src/tensor.ts'
 import { comesBackTo } from '../device/settle.ts'
 import { openBench, type Subject } from './subjects.ts'
 import { placesIn, withWrong, wrongValues } from './wrong_values.ts'
@@ -26,7 +28,7 @@ const fromEngine = new RegExp(
 const isOp = ({ name }: Subject): boolean => name.startsWith('tensor.')
 
 const isTyped = (error: unknown, subject: Subject): boolean => {
-  if (error instanceof LeavenError) return error.message !== ''
+  if (error instanceof leaven.LeavenError) return error.message !== ''
   if (!(error instanceof TypeError || error instanceof RangeError)) return false
   return isOp(subject) || !fromEngine.test(error.message)
 }
@@ -68,28 +70,57 @@ const timeOut = async (): Promise<never> => {
 }
 
 test('wrong arguments give typed errors, and leave nothing behind', async () => {
+  // Some take a string for a path, and may write there.
+  using _ = elsewhere()
+  expect(await callAll(rightArguments)).toEqual([])
+  // The library keeps tables and threads that it has made for the first calls.
   const before = nativeCounters()
-  const problems: string[] = []
-  let count = 0
-  {
-    // Some take a string for a path, and may write there.
-    using _ = elsewhere()
-    await using bench = await openBench()
-    for (const subject of bench.subjects) {
-      for (const place of placesIn(subject.args)) {
-        for (const [name, wrong] of Object.entries(wrongValues)) {
-          count++
-          const error = await attempt(subject, withWrong(subject.args, place, wrong()))
-          if (error === undefined || isTyped(error, subject)) continue
-          const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
-          problems.push(`${subject.name} [${place.join('.')}] ${name}: ${what}`)
-        }
-      }
-    }
-  }
-  expect(problems).toEqual([])
-  expect(count).toBeGreaterThan(4000)
+  expect(await callAll(wrongArguments)).toEqual([])
   // Threads of queues end by themselves.
   expect(await comesBackTo(before)).toBe(true)
   expect(nativeCounters().mappedBytes).toBeLessThanOrEqual(before.mappedBytes)
 }, 300_000)
+
+test('the table has every function that the package exports', async () => {
+  await using bench = await openBench()
+  const names = bench.subjects.map(({ name }) => name)
+  // Takes nothing.
+  const known = new Set(['devices', ...names])
+  const exported = [leaven, files, tensor].flatMap((entry) => Object.entries(entry))
+  const isClass = (value: unknown) => /^class\b/.test(String(value))
+  const functions = exported.filter(([, each]) => typeof each === 'function' && !isClass(each))
+  expect(functions.map(([name]) => name).filter((name) => !known.has(name))).toEqual([])
+})
+
+interface Call {
+  /** What is wrong with the arguments. */
+  readonly name: string
+  readonly args: readonly unknown[]
+}
+
+const rightArguments = (subject: Subject): Call[] =>
+  isOp(subject) ? [] : [{ name: 'right arguments', args: subject.args }]
+
+const wrongArguments = ({ args }: Subject): Call[] =>
+  placesIn(args).flatMap((place) =>
+    Object.entries(wrongValues).map(([name, wrong]) => ({
+      name: `[${place.join('.')}] ${name}`,
+      args: withWrong(args, place, wrong()),
+    })),
+  )
+
+/** The calls that ended otherwise than they should; right arguments should give no error at all. */
+const callAll = async (callsOf: (subject: Subject) => Call[]): Promise<string[]> => {
+  await using bench = await openBench()
+  const problems: string[] = []
+  for (const subject of bench.subjects) {
+    for (const { name, args } of callsOf(subject)) {
+      const error = await attempt(subject, args)
+      const isFine = callsOf === wrongArguments && isTyped(error, subject)
+      if (error === undefined || isFine) continue
+      const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+      problems.push(`${subject.name} ${name}: ${what}`)
+    }
+  }
+  return problems
+}
