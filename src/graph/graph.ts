@@ -153,7 +153,7 @@ export class Graph {
       const given = sources.filter((t) => t !== undefined).map((t) => t.shape)
       throw new ShapeError(op, given, answer)
     }
-    const rank = Math.max(...sources.map((t) => t?.dims.length ?? 0))
+    const rank = Math.max(1, ...sources.map((t) => t?.dims.length ?? 0))
     const atMax = ask(-1, 0)
     const dims: Dim[][] = atMax.map(({ ne }) => [...ne].reverse())
     for (const extent of extentsOf(sources)) {

@@ -38,6 +38,14 @@ describe('sizes', () => {
     expect([...new Float32Array(buffer.get().buffer)]).toEqual([0, 0, 3, 4])
   })
 
+  test('a result of one value has a dimension, also where nothing goes in', async () => {
+    const g = new Graph()
+    g.output('y', g.node('arange', [], { start: 3, stop: 4, step: 2 }))
+    expect(g.outputs[0]!.tensor.shape).toEqual([1])
+    const { y } = await compute(g, {})
+    expect([...y!]).toEqual([3])
+  })
+
   test('a row of blocks by itself takes as many bytes as in a matrix', () => {
     using buffer = device.createBuffer({ size: 34 })
     buffer.set(new Uint8Array(34).fill(1))

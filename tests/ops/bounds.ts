@@ -37,6 +37,17 @@ const weightsOf = (row: Operands): number =>
 
 const countOf = (row: Operands): number => shapeOf(row.operands[0]!).reduce((a, b) => a * b, 1)
 
+const rotation = { ulps: 1, epsilons: () => 4 }
+const rotated = 'angles are f64; cosine, sine and two products round once each, a sum may cancel'
+
+const recurrence = 'magnitudes follow the recurrence; each token rounds the state a few times'
+
+/** Roundings of sums over a head, and of a state that passes through every token. */
+const stepsOf = (row: Operands, source: number, axis: number): number => {
+  const shape = shapeOf(row.operands[source]!)
+  return sumOf(shape.at(-1)!) + 4 * shape.at(axis - 4)!
+}
+
 const exactMove = { ulps: 0 }
 /** One rounding to the nearest, and that of the reference. */
 const oneRounding = { ulps: 0.501 }
@@ -56,11 +67,18 @@ export const bounds: Partial<Record<OpName, Bound>> = {
     why: 'an f32 sum of products; slack is the rounding of activations to 8 bits',
   },
   rms_norm: { ulps: 2.5, why: 'the sum is f64; scale, x * scale and * weight round once each' },
-  rope: {
-    ulps: 1,
-    epsilons: () => 4,
-    why: 'angles are f64; cosine, sine and two products round once each, a sum may cancel',
-  },
+  rope: { ...rotation, why: rotated },
+  rope_back: { ...rotation, why: rotated },
+  rope_multi: { ...rotation, why: rotated },
+  timestep_embedding: { ulps: 1, epsilons: () => 1, why: 'angles are f64' },
+  arange: { ulps: 0.5, epsilons: () => 1.01, why: 'a product and a sum' },
+  ssm_conv: { ulps: 1, epsilons: () => sumOf(16), why: 'an f32 sum of few products' },
+  ssm_scan: { ulps: 2, epsilons: (row) => stepsOf(row, 1, 1), why: recurrence },
+  rwkv_wkv6: { ulps: 2, epsilons: (row) => stepsOf(row, 0, 1), why: recurrence },
+  rwkv_wkv7: { ulps: 2, epsilons: (row) => stepsOf(row, 0, 1), why: recurrence },
+  gated_linear_attn: { ulps: 2, epsilons: (row) => stepsOf(row, 0, 1), why: recurrence },
+  gated_delta_net: { ulps: 2, epsilons: (row) => stepsOf(row, 2, 1), why: recurrence },
+  solve_tri: { ulps: 1, epsilons: (row) => 4 + innerSize(row), why: 'errors add up row by row' },
   attention: {
     ulps: 2,
     epsilons: (row) => 4 * sumOf(innerSize(row)),

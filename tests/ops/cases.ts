@@ -6,8 +6,9 @@ import { elementwise } from './cases/elementwise.ts'
 import { flashAttention } from './cases/flash_attn.ts'
 import { linear } from './cases/linear.ts'
 import { norm } from './cases/norm.ts'
+import { positional } from './cases/positional.ts'
+import { recurrent } from './cases/recurrent.ts'
 import { reductions } from './cases/reductions.ts'
-import { rope } from './cases/rope.ts'
 import { rows } from './cases/rows.ts'
 import { spatial } from './cases/spatial.ts'
 import { type Row, type RowDraft, row } from './row.ts'
@@ -18,10 +19,11 @@ const families: readonly (() => Iterable<RowDraft>)[] = [
   rows,
   linear,
   norm,
-  rope,
+  positional,
   reductions,
   arranging,
   spatial,
+  recurrent,
   attention,
   flashAttention,
 ]

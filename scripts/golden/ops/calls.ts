@@ -84,15 +84,13 @@ const normed =
 const softMax: Build = (call) =>
   call.node('soft_max', { scale: call.float(0), alibi_max: call.float(1) })
 
-/** Modes 0 and 2 of rope_ext; YaRN's correction of magnitudes is part of leaven's parameter. */
-const rope: Build = (call) => {
-  const mode = call.int(2)
-  if (mode !== 0 && mode !== 2) throw new Error(`not yet: rope of mode ${mode}`)
+/** YaRN's correction of magnitudes is part of leaven's parameter. */
+const ropeParams = (call: Call): Params => {
   const scale = call.float(6)
   const extrapolation = call.float(7)
   const correction = extrapolation === 0 ? 1 : 1 + 0.1 * Math.log(1 / scale)
-  return call.node('rope', {
-    style: mode === 0 ? 0 : 1,
+  return {
+    style: call.int(2) === 0 ? 0 : 1,
     rotated: call.int(1),
     base: call.float(5),
     scale,
@@ -101,7 +99,62 @@ const rope: Build = (call) => {
     beta_fast: call.float(9),
     beta_slow: call.float(10),
     original_context: call.int(4),
-  })
+  }
+}
+
+/** Modes 0 and 2. */
+const rope =
+  (op: 'rope' | 'rope_back'): Build =>
+  (call) => {
+    const mode = call.int(2)
+    if (mode !== 0 && mode !== 2) throw new Error(`not yet: rope of mode ${mode}`)
+    return call.node(op, ropeParams(call))
+  }
+
+/** Sections by the modes 8, 40 and 24; the four positions of all rows lie behind each other. */
+const ropeMulti: Build = (call) => {
+  const kind = { 8: 0, 40: 1, 24: 2 }[call.int(2)]
+  if (kind === undefined) throw new Error(`not yet: rope of mode ${call.int(2)}`)
+  const [x, positions, factors] = call.args
+  const rows = positions!.shape.at(-1)! / 4
+  const { style: _, ...params } = ropeParams(call)
+  const sections = [11, 12, 13, 14].map((i) => call.int(i))
+  return call.node(
+    'rope_multi',
+    {
+      ...params,
+      kind,
+      section0: sections[0]!,
+      section1: sections[1]!,
+      section2: sections[2]!,
+      section3: sections[3]!,
+    },
+    [x, positions!.reshape([4, rows]), factors],
+  )
+}
+
+/** What the tokens give and the state after them, which the reference puts behind each other. */
+const withState =
+  (op: OpName, params?: (call: Call) => Params): Build =>
+  (call) => {
+    const last = call.args.length - 1
+    const [head] = call.args
+    // RWKV and gated linear attention keep the states of a sequence in one row.
+    const state = call.args[last]!
+    const flat = state.dims.length === 2 || state.shape.slice(0, 2).every((n) => n === 1)
+    const [, heads, size] = [head!.shape[1], head!.shape.at(-2)!, head!.shape.at(-1)!]
+    const sources = [...call.args]
+    if (flat) sources[last] = state.reshape([state.shape.at(-2)!, heads, size, size])
+    const y = call.g.node(op, sources, params?.(call) ?? {})
+    return behind(call, y)
+  }
+
+/** Both outputs of a node as one row. */
+const behind = (call: Call, y: Tensor): Tensor => {
+  const { origin } = y
+  const outputs = origin.kind === 'node' ? origin.node.outputs : [y]
+  const rows = outputs.map((t) => t.reshape([t.shape.reduce((a, b) => a * b, 1)]))
+  return call.g.node('concat', rows, { dim: 0 })
 }
 
 const flashAttn: Build = (call) =>
@@ -269,7 +322,9 @@ export const calls: Readonly<Record<string, Build>> = {
   ggml_diag_mask_inf: (call) =>
     call.node('diag_mask', { past: call.int(0), value: Number.NEGATIVE_INFINITY }),
   ggml_diag_mask_zero: (call) => call.node('diag_mask', { past: call.int(0), value: 0 }),
-  ggml_rope_ext: rope,
+  ggml_rope_ext: rope('rope'),
+  ggml_rope_ext_back: rope('rope_back'),
+  ggml_rope_multi: ropeMulti,
   ggml_get_rows: plain('get_rows'),
   ggml_set_rows: plain('set_rows'),
   ggml_cpy: copied,
@@ -304,6 +359,17 @@ export const calls: Readonly<Record<string, Build>> = {
   ggml_mul_mat: plain('linear'),
   ggml_add_id: plain('add_id'),
   ggml_flash_attn_ext: flashAttn,
+  ggml_ssm_conv: plain('ssm_conv'),
+  ggml_ssm_scan: (call) => behind(call, call.node('ssm_scan')),
+  ggml_rwkv_wkv6: withState('rwkv_wkv6'),
+  ggml_rwkv_wkv7: withState('rwkv_wkv7'),
+  ggml_gated_linear_attn: withState('gated_linear_attn', (call) => ({ scale: call.float(0) })),
+  ggml_gated_delta_net: (call) => behind(call, call.node('gated_delta_net')),
+  ggml_solve_tri: plain('solve_tri'),
+  ggml_timestep_embedding: (call) =>
+    call.node('timestep_embedding', { dim: call.int(0), period: call.int(1) }),
+  ggml_arange: (call) =>
+    call.node('arange', { start: call.float(0), stop: call.float(1), step: call.float(2) }, []),
   ggml_pool_1d: (call) =>
     call.node('pool_1d', {
       kind: call.int(0),

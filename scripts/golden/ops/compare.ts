@@ -96,7 +96,9 @@ const gather = (
 const tolerance = (c: Comparison, wanted: Float64Array): ((i: number) => number) => {
   const noise = Math.max(0, ...Object.values(c.noise).map(({ max_abs }) => max_abs ?? 0))
   const defined = definitionOf(c)
-  const few = (i: number) => 2 ** -21 * Math.abs(wanted[i]!)
+  // Of several ops in a row, by the size of all values.
+  const size = Math.sqrt(wanted.reduce((sum, x) => sum + x * x, 0) / Math.max(1, wanted.length))
+  const few = (i: number) => 2 ** -21 * (Math.abs(wanted[i]!) + size)
   const own = defined === undefined ? few : roundingOf(defined, wanted)
   const isShort = defined === undefined || c.exact !== undefined
   const peer = isShort ? () => 0 : peerErrorOf(c.fn, defined)

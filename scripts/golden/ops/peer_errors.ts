@@ -49,6 +49,12 @@ const turned = ({ operands: [x, positions], expected }: Values): PeerError => {
   }
 }
 
+/** Frequencies are powers in f32: angles are wrong by a few roundings of the time. */
+const timed =
+  ({ operands: [times], expected }: Values): PeerError =>
+  (i) =>
+    8 * single * Math.abs(times!.data[Math.floor(i / expected.shape[3]!)]!)
+
 /**
  * Queries are rounded to the type that multiplies the keys (f16, bf16, or 8-bit numbers), and sums
  * over f16 values are f16. `magnitude` tells how much a relative error of scores and values costs.
@@ -75,6 +81,7 @@ const errors: readonly (readonly [fn: RegExp, of: (values: Values) => PeerError]
   [/^ggml_gelu(_quick)?$|^ggml_geglu(_quick)?(_split|_swapped)?$/, table],
   [/^ggml_(gelu_erf|expm1|softplus|elu|xielu)$|^ggml_geglu_erf(_split|_swapped)?$/, cancelling],
   [/^ggml_rope_/, turned],
+  [/^ggml_timestep_embedding$/, timed],
   [/^ggml_flash_attn_ext$/, roundedQueries],
   [/^ggml_conv_(1d|2d)(_ph|_dw)?$/, roundedColumns],
   [/^ggml_conv_transpose_/, roundedKernels],

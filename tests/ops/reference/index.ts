@@ -7,9 +7,10 @@ import { clamp, fill, leakyRelu, scale, unary, xielu } from './functions.ts'
 import { glu, swigluClamp, swigluOai } from './gates.ts'
 import { linear } from './linear.ts'
 import { groupNorm, l2Norm, layerNorm, rmsNorm, softMax } from './norm.ts'
+import * as positional from './positional.ts'
+import * as recurrent from './recurrent.ts'
 import * as reductions from './reductions.ts'
 import type { Reference } from './reference.ts'
-import { rope } from './rope.ts'
 import { getRows, quantizeRow, setRows } from './rows.ts'
 import * as spatial from './spatial.ts'
 
@@ -22,7 +23,7 @@ export const references: Partial<Record<OpName, Reference>> = {
   quantize_row: quantizeRow,
   linear,
   rms_norm: rmsNorm,
-  rope,
+  rope: positional.rope,
   attention,
   glu,
   sub,
@@ -67,4 +68,15 @@ export const references: Partial<Record<OpName, Reference>> = {
   conv_2d_dw: spatial.conv2dDw,
   conv_transpose_1d: spatial.convTranspose1d,
   conv_transpose_2d: spatial.convTranspose2d,
+  ssm_conv: recurrent.ssmConv,
+  ssm_scan: recurrent.ssmScan,
+  rwkv_wkv6: recurrent.wkv6,
+  rwkv_wkv7: recurrent.wkv7,
+  gated_linear_attn: recurrent.gatedLinearAttn,
+  gated_delta_net: recurrent.gatedDeltaNet,
+  solve_tri: recurrent.solveTri,
+  rope_back: positional.ropeBack,
+  rope_multi: positional.ropeMulti,
+  timestep_embedding: positional.timestepEmbedding,
+  arange: positional.arange,
 }
