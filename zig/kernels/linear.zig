@@ -82,7 +82,10 @@ fn isSupported(task: *const abi.Task, p: *const Product) bool {
 fn run(task: *const abi.Task, begin: u64, end: u64, scratch: [*]align(64) u8) callconv(.c) void {
     const p: Product = .of(task);
     switch (p.weight.dtype) {
-        inline else => |dtype| if (comptime find(dtype)) |Type| Type.run(&p, begin, end, scratch),
+        inline else => |dtype| if (comptime find(dtype)) |Type| {
+            // One function with the code of all types would take the compiler twice the time.
+            @call(.never_inline, Type.run, .{ &p, begin, end, scratch });
+        },
     }
 }
 

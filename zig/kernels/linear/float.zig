@@ -30,15 +30,17 @@ const chunk_max = 264;
 /// Bytes of weights that are worth a hand-out to a thread.
 const grain_bytes = 64 * 1024;
 
+const Scratch = struct {
+    /// [tile][vector of columns][row of the tile][lane]
+    weights: [panel_rows_max * stretch]f32 align(64),
+    /// [vector of columns][row of activations][lane]
+    x: [tile_columns * stretch]f32 align(64),
+    columns: [chunk_max]Product.Column,
+};
+
 pub fn Float(comptime dtype: DType) type {
     return struct {
         const value_bytes = layout(dtype).block_bytes;
-
-        const Scratch = struct {
-            weights: [panel_rows_max * stretch]f32 align(64),
-            x: [tile_columns * stretch]f32 align(64),
-            columns: [chunk_max]Product.Column,
-        };
 
         pub fn plan(p: *const Product, out: *abi.Plan) void {
             const items = itemsOf(p);
@@ -163,7 +165,6 @@ pub fn Float(comptime dtype: DType) type {
             }
         }
 
-        /// Weights as f32: [tile][vector of columns][row of the tile][lane].
         fn packWeights(
             p: *const Product,
             item: Items.Item,
@@ -224,7 +225,7 @@ fn group(
     rows: usize,
     begin: usize,
     count: usize,
-    scratch: anytype,
+    scratch: *Scratch,
 ) void {
     const vectors = (count + lanes - 1) / lanes;
     packActivations(columns, to, begin, count, &scratch.x);
@@ -256,7 +257,6 @@ inline fn addTo(y: []align(1) f32, total: @Vector(tile_rows, f32), fresh: bool) 
     }
 }
 
-/// Activations: [vector of columns][row of activations][lane].
 fn packActivations(
     comptime columns: u32,
     rows: *const [columns]Product.Column,

@@ -21,10 +21,10 @@ pub const Stretch = struct {
     begin: usize,
     count: usize,
 
-    pub fn at(p: *const Product, begin: usize) Stretch {
+    pub fn at(p: *const Product, begin: usize, count_max: usize) Stretch {
         return .{
             .begin = begin,
-            .count = @min(side_file.blocks_max, p.k / tile.block_len - begin),
+            .count = @min(count_max, p.k / tile.block_len - begin),
         };
     }
 };

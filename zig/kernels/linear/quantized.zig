@@ -21,6 +21,11 @@ const grain_bytes = 64 * 1024;
 /// `zig build bench-kernels` chose.
 const near_bytes = 64 * 1024;
 
+/// With few columns weights arrive as fast as they are used: short stretches keep fetching and
+/// multiplying close together. In blocks; a multiple of what any type's block makes.
+const few_columns = 16;
+const short_stretch = 8;
+
 /// The kernel of a type that declares its `dtype`, its tiles' `format`, and
 /// `unpack(rows, at, sink)`, which puts the tile blocks of the rows' blocks at byte `at` into the
 /// sink, first column first.
@@ -34,6 +39,7 @@ pub fn Quantized(comptime Type: type) type {
     return struct {
         comptime {
             std.debug.assert(side_file.blocks_max % parts == 0);
+            std.debug.assert(short_stretch % parts == 0);
         }
 
         pub fn plan(p: *const Product, out: *abi.Plan) void {
@@ -61,15 +67,17 @@ pub fn Quantized(comptime Type: type) type {
                 const item = items.at(p, index);
                 if (Type.in_registers) {
                     if (p.columns == 1) {
-                        column(p, item, panel);
+                        @call(.never_inline, column, .{ p, item, panel });
                         continue;
                     }
                 }
                 panel.begin(p, item);
                 var begin: usize = 0;
-                while (begin < p.k / tile.block_len) : (begin += side_file.blocks_max) {
-                    const stretch: Stretch = .at(p, begin);
-                    unpack(p, item, stretch, panel);
+                const step: usize =
+                    if (p.columns <= few_columns) short_stretch else side_file.blocks_max;
+                while (begin < p.k / tile.block_len) : (begin += step) {
+                    const stretch: Stretch = .at(p, begin, step);
+                    @call(.never_inline, unpack, .{ p, item, stretch, panel });
                     panel.multiply(p, item, stretch, format.storedZero());
                 }
                 panel.finish(p, item);
@@ -146,7 +154,7 @@ pub fn Quantized(comptime Type: type) type {
             var total: simd.F32 = @splat(0);
             var begin: usize = 0;
             while (begin < p.k / tile.block_len) : (begin += side_file.blocks_max) {
-                const stretch: Stretch = .at(p, begin);
+                const stretch: Stretch = .at(p, begin, side_file.blocks_max);
                 const rows = rowsAt(p, item.slice, item.row, stretch, panel);
                 side.prepare(shape, format.storedZero(), to.x, p.k, begin, stretch.count);
                 const x = to.x + begin * tile.block_len;

@@ -29,17 +29,10 @@ pub const Side = struct {
         const scales = row + n + begin * 4;
         const sums = row + n + n / 8 + begin * 4;
         const at_once = 8;
-        if (blocks == blocks_max) {
-            comptime std.debug.assert(blocks_max % at_once == 0);
-            inline for (0..blocks_max / at_once) |i| {
-                side.part(
-                    s,
-                    zero,
-                    at_once,
-                    i * at_once,
-                    scales + i * at_once * 4,
-                    sums + i * at_once * 4,
-                );
+        if (blocks % at_once == 0) {
+            var i: usize = 0;
+            while (i < blocks) : (i += at_once) {
+                side.part(s, zero, at_once, i, scales + i * 4, sums + i * 4);
             }
         } else for (0..blocks) |i| side.part(s, zero, 1, i, scales + i * 4, sums + i * 4);
     }
